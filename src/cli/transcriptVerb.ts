@@ -8,6 +8,7 @@ import { describe, readTranscript, transcriptLimits } from '../core/transcript/r
 import { findReferences } from '../core/transcript/references.ts';
 import { contextPoints, tokenTotals } from '../core/transcript/tokenTotals.ts';
 import type { Transcript } from '../core/transcript/transcript.ts';
+import { inspectArchiveText, isZip } from '../runs/inspectArchive.ts';
 import { printable } from './cliOutput.ts';
 import { parseArguments } from './parseArguments.ts';
 import type { Verb } from './verb.ts';
@@ -62,7 +63,8 @@ async function readText(path: string, name: string): Promise<string> {
 				'Cut the conversation that you want to check into a file of its own.',
 			);
 		}
-		return await handle.readFile('utf8');
+		const bytes = await handle.readFile();
+		return isZip(bytes) ? await inspectArchiveText(bytes, name) : bytes.toString('utf8');
 	} finally {
 		await handle.close();
 	}

@@ -5,6 +5,8 @@ import type { Place } from './transcript.ts';
 export interface FoundList {
 	readonly values: readonly { readonly value: unknown; readonly place: Place }[];
 	readonly place: Place;
+	/** UTF-16 offset in the text. */
+	readonly offset: number;
 	/** Why it broke off, and where. */
 	readonly fault: { readonly message: string; readonly place: Place } | null;
 }
@@ -41,12 +43,13 @@ export function* findLists(text: string, json: boolean): Generator<FoundList> {
 		if (messages === 0) {
 			failures++;
 			if (fault !== null)
-				yield { values: [], place, fault: { message: fault.message, place: places.at(fault.offset) } };
+				yield { values: [], place, offset: match.index, fault: { message: fault.message, place: places.at(fault.offset) } };
 			continue;
 		}
 		yield {
 			values,
 			place,
+			offset: match.index,
 			fault: fault === null ? null : { message: fault.message, place: places.at(fault.offset) },
 		};
 	}

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { agentConversations, updateMessages } from './agentLogs.ts';
 import { findLists } from './findLists.ts';
 import { linkCalls } from './linkCalls.ts';
 import { field, isTable, textField } from './pythonValue.ts';
@@ -148,13 +149,21 @@ function readInto(collector: Collector, text: string): TranscriptFormat {
 			return 'jsonl';
 		}
 	}
+	const updates: PlacedValue[] = [];
 	for (const list of findLists(text, opens)) {
-		collector.add(list.values, { ...plain, title: `Line ${list.place.line}` });
+		// Chunks of one stream are one conversation.
+		if (updateHead.test(text.slice(Math.max(0, list.offset - 300), list.offset))) updates.push(...list.values);
+		else collector.add(list.values, { ...plain, title: `Line ${list.place.line}` });
 		if (list.fault) collector.fault(`The list breaks off: ${list.fault.message}`, list.fault.place);
 		if (collector.overflowed) break;
 	}
+	if (updates.length > 0) collector.add(updates, { ...plain, title: streamTitle });
 	return opens && collector.transcripts.length === 0 ? 'json' : 'python';
 }
+
+const streamTitle = 'Stream of updates';
+/** What stands before the messages of a chunk of LangGraph's stream: `{'agent': {'messages': `. */
+const updateHead = /\{\s*['"][^'"{}]{1,80}['"]\s*:\s*\{[^[\]{}]{0,150}['"]messages['"]\s*:\s*$/;
 
 /** Whether lines are tables of their own; a list that is written over several lines is not. */
 function looksLikeLines(text: string): boolean {
@@ -178,6 +187,7 @@ function looksLikeLines(text: string): boolean {
 function readLines(collector: Collector, text: string): void {
 	let line = 0;
 	const loose: PlacedValue[] = [];
+	const updates: PlacedValue[] = [];
 	for (let at = 0; at < text.length && !collector.overflowed; ) {
 		const feed = text.indexOf('\n', at);
 		const end = feed === -1 ? text.length : feed;
@@ -194,25 +204,49 @@ function readLines(collector: Collector, text: string): void {
 			continue;
 		}
 		if (isMessage(value)) loose.push({ value, place });
-		else readValue(collector, value, `Line ${line}`, place);
+		else if (!addConversations(collector, value, `Line ${line}`, place)) {
+			const messages = updateMessages(value);
+			if (messages === null) readValue(collector, value, `Line ${line}`, place);
+			else for (const message of messages) updates.push({ value: message, place });
+		}
 	}
+	if (updates.length > 0) collector.add(updates, { ...plain, title: streamTitle });
 	if (loose.length > 0) collector.add(loose, { ...plain, title: 'All lines' });
+}
+
+/** Adds the conversation or conversations that a value is. @returns false: it is none */
+function addConversations(collector: Collector, value: unknown, title: string, place: Place): boolean {
+	const logged = agentConversations(value, title);
+	if (logged !== null) {
+		for (const { title: name, messages, tools, error } of logged) {
+			if (collector.overflowed) break;
+			const values = messages.map((message) => ({ value: message, place }));
+			collector.add(values, { ...plain, title: name, tools: readTools(tools) });
+			if (error !== null) collector.fault(`${name} failed: ${error}`, place);
+		}
+		return true;
+	}
+	const found = readConversation(value, title, place);
+	if (found !== null) collector.add(found.values, found.about);
+	return found !== null;
 }
 
 /** A list of messages, a list of conversations, or a conversation. */
 function readValue(collector: Collector, value: unknown, title: string, place: Place): void {
-	const found = readConversation(value, title, place);
-	if (found !== null) {
-		collector.add(found.values, found.about);
+	if (addConversations(collector, value, title, place)) return;
+	const chunk = updateMessages(value);
+	const chunks = Array.isArray(value) && chunk === null ? value.map(updateMessages) : [chunk];
+	if (chunks.some((messages) => messages !== null && messages.length > 0) && chunks.every((one) => one !== null)) {
+		const values = chunks.flatMap((messages) => (messages ?? []).map((message) => ({ value: message, place })));
+		collector.add(values, { ...plain, title: streamTitle });
 		return;
 	}
 	if (Array.isArray(value)) {
 		for (const [i, item] of value.entries()) {
 			if (collector.overflowed) return;
 			const name = `${title === '' ? '' : `${title}, `}conversation ${i + 1}`;
-			const inner = readConversation(item, name, place);
-			if (inner) collector.add(inner.values, inner.about);
-			else collector.fault(`Item ${i + 1} is neither a message nor a conversation`, place);
+			if (!addConversations(collector, item, name, place))
+				collector.fault(`Item ${i + 1} is neither a message nor a conversation`, place);
 		}
 		return;
 	}

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { transcriptLimits } from '../../core/transcript/readTranscript.ts';
 import type { TranscriptPlace } from '../../protocol/transcriptMessages.ts';
+import { inspectArchiveText, isZip } from '../../runs/inspectArchive.ts';
 import type { RolloutPlace, StepRollouts } from '../../runs/runContent.ts';
 
 /** A text that is read piece by piece. */
@@ -48,6 +49,12 @@ async function openFile(path: string): Promise<TranscriptText> {
 		}
 		const head = Buffer.alloc(Math.min(stat.size, 8192));
 		const { bytesRead } = await handle.read(head, 0, head.length, 0);
+		const identity = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+		if (isZip(head.subarray(0, bytesRead))) {
+			const text = await inspectArchiveText(await handle.readFile(), name);
+			await handle.close();
+			return textInMemory(identity, text);
+		}
 		if (head.subarray(0, bytesRead).includes(0)) {
 			throw new Failure(
 				'invalid',
@@ -55,11 +62,23 @@ async function openFile(path: string): Promise<TranscriptText> {
 				'Open a JSON or JSONL chat log, or a text with messages as Python prints them.',
 			);
 		}
-		return new FileText(handle, `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}`, stat.size);
+		return new FileText(handle, identity, stat.size);
 	} catch (error) {
-		await handle.close();
+		await handle.close().catch(() => undefined);
 		throw error;
 	}
+}
+
+function textInMemory(identity: string, text: string): TranscriptText {
+	return {
+		identity,
+		size: text.length,
+		piece: (from) => {
+			const end = from + pieceBytes;
+			return Promise.resolve({ text: text.slice(from, end), next: end < text.length ? end : null });
+		},
+		close: () => Promise.resolve(),
+	};
 }
 
 class FileText implements TranscriptText {
@@ -105,15 +124,7 @@ async function openRollout(place: TranscriptPlace & { kind: 'rollout' }): Promis
 		const { prompt, completion, extra } = await rollouts.rollout(await find(rollouts, place));
 		// Only what the inspector shows travels on.
 		const text = JSON.stringify({ prompt, completion, tools: extra?.tools });
-		return {
-			identity: `${rollouts.identity}:${place.group}:${place.index}`,
-			size: text.length,
-			piece: (from) => {
-				const end = from + pieceBytes;
-				return Promise.resolve({ text: text.slice(from, end), next: end < text.length ? end : null });
-			},
-			close: () => Promise.resolve(),
-		};
+		return textInMemory(`${rollouts.identity}:${place.group}:${place.index}`, text);
 	} finally {
 		await rollouts.close();
 	}

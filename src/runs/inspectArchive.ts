@@ -1,0 +1,160 @@
+import { promisify } from 'node:util';
+import * as zlib from 'node:zlib';
+import { Failure } from '../base/failure.ts';
+
+/**
+ * Inspect's `.eval` files: zip archives of `samples/ID_epoch_N.json` (inspect_ai/log/_recorders/eval.py), compressed by
+ * Deflate or, in newer ones, by Zstandard (method 93).
+ */
+
+/** What one archive may hold; more is refused, whatever its sizes claim. */
+const limits = {
+	entries: 20_000,
+	/** Bytes of one entry, and of all together, once they are decoded. */
+	entryBytes: 64 << 20,
+	decodedBytes: 256 << 20,
+	/** UTF-16 code units of the text that is made of it: what a transcript may have. */
+	characters: 32 << 20,
+} as const;
+
+const endMark = 0x06054b50;
+const entryMark = 0x02014b50;
+const localMark = 0x04034b50;
+const methods = { stored: 0, deflate: 8, zstd: 93 } as const;
+
+interface Entry {
+	readonly name: string;
+	readonly method: number;
+	readonly packed: number;
+	readonly size: number;
+	readonly offset: number;
+	readonly encrypted: boolean;
+}
+
+/** Whether a file begins as a zip archive does. */
+export function isZip(head: Uint8Array): boolean {
+	return head[0] === 0x50 && head[1] === 0x4b && head[2] === 3 && head[3] === 4;
+}
+
+/**
+ * The samples of an `.eval` file as the text of an Inspect log in JSON, with of each what a transcript shows. Work and memory
+ * are bounded, whatever the archive says of itself. Fails with `invalid` for what is no such archive, with `unsupported` for
+ * one that is too large or compressed by a method that this Node.js does not have.
+ * @param name of the file, for sentences
+ */
+export async function inspectArchiveText(bytes: Uint8Array, name: string): Promise<string> {
+	const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	const samples = entriesOf(data, name).filter((entry) => /^samples\/[^/]+\.json$/.test(entry.name));
+	if (samples.length === 0) {
+		throw new Failure('invalid', `${name} is a zip archive without samples of Inspect.`, 'Open an .eval file.');
+	}
+	const texts: string[] = [];
+	let left: number = limits.decodedBytes;
+	let characters = 0;
+	for (const entry of samples) {
+		const most = Math.min(left, limits.entryBytes);
+		const decoded = await decodedEntry(data, entry, most, name);
+		left -= decoded.length;
+		const text = sampleText(decoded, entry.name, name);
+		characters += text.length + 1;
+		if (characters > limits.characters - 100) throw tooLarge(name, 'its conversations have more than 32 MB');
+		texts.push(text);
+	}
+	return `{"eval":{},"samples":[${texts.join(',')}]}`;
+}
+
+/** Of a sample what a transcript shows: of its events those of the model, without what was sent again and again. */
+function sampleText(decoded: Buffer, entry: string, name: string): string {
+	let sample: unknown;
+	try {
+		sample = JSON.parse(decoded.toString('utf8'));
+	} catch (error) {
+		throw new Failure('invalid', `Cannot read ${entry} in ${name}: ${(error as Error).message.slice(0, 200)}.`);
+	}
+	if (typeof sample !== 'object' || sample === null || Array.isArray(sample)) {
+		throw new Failure('invalid', `${entry} in ${name} is not a sample of Inspect.`);
+	}
+	const { id, epoch, input, messages, output, scores, error, attachments, events } = sample as Record<string, unknown>;
+	const model = (Array.isArray(events) ? events : []).flatMap((event: unknown) => {
+		const fields = (typeof event === 'object' && event !== null ? event : {}) as Record<string, unknown>;
+		return fields.event === 'model' ? [{ event: 'model', output: fields.output, tools: fields.tools }] : [];
+	});
+	return JSON.stringify({ id, epoch, input, messages, output, scores, error, attachments, events: model });
+}
+
+function entriesOf(data: Buffer, name: string): Entry[] {
+	const broken = (why: string) => new Failure('invalid', `${name} is a damaged zip archive: ${why}.`, 'Copy it again.');
+	// The end record is 22 bytes and a comment of up to 65,535.
+	let end = -1;
+	for (let at = data.length - 22; at >= Math.max(0, data.length - 22 - 0xffff); at--) {
+		if (data.readUInt32LE(at) === endMark) {
+			end = at;
+			break;
+		}
+	}
+	if (end < 0) throw broken('it has no end record');
+	const count = data.readUInt16LE(end + 10);
+	let at = data.readUInt32LE(end + 16);
+	if (count === 0xffff || at === 0xffffffff) throw tooLarge(name, 'it has the form of archives over 4 GB');
+	if (count > limits.entries) throw tooLarge(name, `it has ${count} entries, and up to ${limits.entries} are read`);
+	const entries: Entry[] = [];
+	for (let i = 0; i < count; i++) {
+		if (at + 46 > end || data.readUInt32LE(at) !== entryMark) throw broken(`entry ${i + 1} of its directory is missing`);
+		const length = data.readUInt16LE(at + 28);
+		entries.push({
+			name: data.toString('utf8', at + 46, at + 46 + length),
+			encrypted: (data.readUInt16LE(at + 8) & 1) !== 0,
+			method: data.readUInt16LE(at + 10),
+			packed: data.readUInt32LE(at + 20),
+			size: data.readUInt32LE(at + 24),
+			offset: data.readUInt32LE(at + 42),
+		});
+		at += 46 + length + data.readUInt16LE(at + 30) + data.readUInt16LE(at + 32);
+	}
+	return entries;
+}
+
+async function decodedEntry(data: Buffer, entry: Entry, most: number, name: string): Promise<Buffer> {
+	const { offset, packed, size, method, encrypted } = entry;
+	if (encrypted) throw new Failure('unsupported', `${entry.name} in ${name} is encrypted.`);
+	if (size > most) throw tooLarge(name, `${entry.name} has ${size} bytes`);
+	if (offset + 30 > data.length || data.readUInt32LE(offset) !== localMark) {
+		throw new Failure('invalid', `${name} is a damaged zip archive: ${entry.name} is missing.`, 'Copy it again.');
+	}
+	const start = offset + 30 + data.readUInt16LE(offset + 26) + data.readUInt16LE(offset + 28);
+	if (start + packed > data.length) {
+		throw new Failure('invalid', `${name} is a damaged zip archive: ${entry.name} breaks off.`, 'Copy it again.');
+	}
+	const body = data.subarray(start, start + packed);
+	if (method === methods.stored) return body;
+	try {
+		// What an entry claims to hold bounds what is decoded; a byte more is a fault.
+		if (method === methods.deflate) return await promisify(zlib.inflateRaw)(body, { maxOutputLength: Math.max(1, size) });
+		if (method === methods.zstd) return await unzstd(body, size, name);
+	} catch (error) {
+		if (error instanceof Failure) throw error;
+		const why = (error as Error).message.slice(0, 200);
+		throw new Failure('invalid', `Cannot read ${entry.name} in ${name}: ${why}.`, 'Copy the file again.');
+	}
+	throw new Failure('unsupported', `${entry.name} in ${name} is compressed by method ${method}, which is not read.`);
+}
+
+function unzstd(body: Buffer, size: number, name: string): Promise<Buffer> {
+	// Node.js has it since 22.15 and 23.8; the editor may bring an older one.
+	const { zstdDecompress } = zlib as Partial<Pick<typeof zlib, 'zstdDecompress'>>;
+	if (zstdDecompress === undefined) throw withoutZstd(name, process.versions.node);
+	return promisify(zstdDecompress)(body, { maxOutputLength: Math.max(1, size) }) as Promise<Buffer>;
+}
+
+/** Exported for the test: this Node.js has Zstandard. */
+export function withoutZstd(name: string, version: string): Failure {
+	return new Failure(
+		'unsupported',
+		`${name} is compressed by Zstandard, which Node.js ${version} does not read (22.15 and newer do).`,
+		'Convert it with "inspect log convert --to json", or update the editor.',
+	);
+}
+
+function tooLarge(name: string, why: string): Failure {
+	return new Failure('unsupported', `${name} is too large: ${why}.`, 'Export single samples with "inspect log dump".');
+}
