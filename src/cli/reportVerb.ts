@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 import { reportHtml } from '../core/report/reportHtml.ts';
 import { reportMarkdown } from '../core/report/reportMarkdown.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
-import { type ReportPart, readPipelinesReport, readReport } from '../runs/report/readReport.ts';
+import { type ReportPart, readReport, readSeveralReport } from '../runs/report/readReport.ts';
 import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -24,7 +24,8 @@ const endings: Readonly<Record<Format, string>> = { html: 'html', markdown: 'md'
 export const reportVerb: Verb = {
 	name: 'report',
 	usage: '<run or pipeline>... [--out FILE]',
-	summary: 'Write what a run, a pipeline, or one with several seeds came to as HTML or Markdown (docs/reports.md).',
+	summary:
+		'Write what a run, several runs, a pipeline, or one with several seeds came to as HTML or Markdown (docs/reports.md).',
 	options: [
 		[
 			'--out FILE',
@@ -46,7 +47,7 @@ export const reportVerb: Verb = {
 			}
 			const report =
 				positionals.length > 1
-					? await readPipelinesReport(positionals, options)
+					? await readSeveralReport(positionals, (named) => anyRun(named), options)
 					: await readReport(positionals[0] as string, (named) => anyRun(named), { ...options, part });
 			const { runs, gaps, claims } = report;
 			const text = renderers[format](report.document);

@@ -99,7 +99,8 @@ function entriesOf(data: Buffer, name: string): Entry[] {
 	if (count > limits.entries) throw tooLarge(name, `it has ${count} entries, and up to ${limits.entries} are read`);
 	const entries: Entry[] = [];
 	for (let i = 0; i < count; i++) {
-		if (at + 46 > end || data.readUInt32LE(at) !== entryMark) throw broken(`entry ${i + 1} of its directory is missing`);
+		if (at + 46 > end || data.readUInt32LE(at) !== entryMark)
+			throw broken(`entry ${i + 1} of its directory is missing`);
 		const length = data.readUInt16LE(at + 28);
 		entries.push({
 			name: data.toString('utf8', at + 46, at + 46 + length),
@@ -129,7 +130,8 @@ async function decodedEntry(data: Buffer, entry: Entry, most: number, name: stri
 	if (method === methods.stored) return body;
 	try {
 		// What an entry claims to hold bounds what is decoded; a byte more is a fault.
-		if (method === methods.deflate) return await promisify(zlib.inflateRaw)(body, { maxOutputLength: Math.max(1, size) });
+		if (method === methods.deflate)
+			return await promisify(zlib.inflateRaw)(body, { maxOutputLength: Math.max(1, size) });
 		if (method === methods.zstd) return await unzstd(body, size, name);
 	} catch (error) {
 		if (error instanceof Failure) throw error;

@@ -224,7 +224,8 @@ function stagesTable(stages: readonly ReportedPipelineStage[]): ReportTable {
 	};
 }
 
-function runSections(run: ReportedRun): ReportSection[] {
+/** What a report says of one run. */
+export function runSections(run: ReportedRun): ReportSection[] {
 	const chart = heldOutChart(run);
 	const bought = boughtTable(stageRows([run]));
 	const evaluations = evaluationsSection(run.evaluations);

@@ -23,7 +23,12 @@ function errorText(value: unknown): string | null {
 	if (value === undefined || value === null || value === '') return null;
 	if (typeof value === 'string') return value.slice(0, 300);
 	const words = [textField(value, 'type'), textField(value, 'code'), textField(value, 'message')];
-	return words.filter((word) => word !== null && word !== '').join(': ').slice(0, 300) || 'an error';
+	return (
+		words
+			.filter((word) => word !== null && word !== '')
+			.join(': ')
+			.slice(0, 300) || 'an error'
+	);
 }
 
 /**
@@ -45,7 +50,8 @@ function inspectLog(value: unknown): LoggedConversation[] | null {
 /** `EvalSample`: messages, with the tokens and the end of each answer in `output` and in the events of the model. */
 function inspectSample(value: unknown): LoggedConversation[] | null {
 	const messages = field(value, 'messages');
-	if (!Array.isArray(messages) || field(value, 'epoch') === undefined || !isTable(field(value, 'scores') ?? {})) return null;
+	if (!Array.isArray(messages) || field(value, 'epoch') === undefined || !isTable(field(value, 'scores') ?? {}))
+		return null;
 	if (field(value, 'output') === undefined && field(value, 'input') === undefined) return null;
 	const answers = new Map<string, unknown>();
 	let tools: unknown;
@@ -95,7 +101,11 @@ function namedCall(call: unknown): unknown {
 const attachment = /^attachment:\/\/(\w{1,128})$/;
 
 /** Texts that the log keeps once for all messages that hold them. */
-function withAttachments(value: unknown, attachments: Readonly<Record<string, unknown>> | null, depth: number): unknown {
+function withAttachments(
+	value: unknown,
+	attachments: Readonly<Record<string, unknown>> | null,
+	depth: number,
+): unknown {
 	if (attachments === null || depth > 8) return value;
 	if (typeof value === 'string') {
 		const key = attachment.exec(value)?.[1];
@@ -140,7 +150,10 @@ function verifiersTraces(value: unknown, title: string): LoggedConversation[] | 
 	const traces = bare ? [value] : field(value, 'traces');
 	if (!Array.isArray(traces) || !traces.every((trace) => Array.isArray(field(trace, 'nodes')))) return null;
 	const key = textField(value, 'id') ?? title;
-	const failed = listOf(field(value, 'errors')).map(errorText).find((error) => error !== null) ?? null;
+	const failed =
+		listOf(field(value, 'errors'))
+			.map(errorText)
+			.find((error) => error !== null) ?? null;
 	if (traces.length === 0) return [{ title: key, messages: [], error: failed ?? 'no trace' }];
 	return traces.slice(0, 64).flatMap((trace) => traceBranches(trace, key, traces.length > 1, failed));
 }
@@ -157,7 +170,10 @@ function traceBranches(trace: unknown, key: string, several: boolean, failed: st
 	const inner = new Set(parents);
 	const leaves = nodes.map((_, i) => i).filter((i) => !inner.has(i));
 	const agent = textField(field(trace, 'agent'), 'name');
-	const error = listOf(field(trace, 'errors')).map(errorText).find((one) => one !== null) ?? failed;
+	const error =
+		listOf(field(trace, 'errors'))
+			.map(errorText)
+			.find((one) => one !== null) ?? failed;
 	const title = several && agent !== null ? `${key}, ${agent}` : key;
 	return leaves.slice(0, 64).map((leaf, branch) => {
 		const path: number[] = [];
@@ -168,7 +184,12 @@ function traceBranches(trace: unknown, key: string, several: boolean, failed: st
 			if (!isTable(message) || call === undefined) return message;
 			return { usage: field(call, 'usage'), finish_reason: field(call, 'finish_reason'), ...message };
 		});
-		return { title: leaves.length > 1 ? `${title}, branch ${branch + 1}` : title, messages, tools: field(trace, 'tools'), error };
+		return {
+			title: leaves.length > 1 ? `${title}, branch ${branch + 1}` : title,
+			messages,
+			tools: field(trace, 'tools'),
+			error,
+		};
 	});
 }
 
@@ -181,10 +202,12 @@ export function updateMessages(value: unknown): unknown[] | null {
 	if (Array.isArray(value)) {
 		const chunk = value.at(-1);
 		const heads = value.slice(0, -1);
-		const framed = value.length >= 2 && value.length <= 3 && heads.every((head) => head === 'updates' || isNamespace(head));
+		const framed =
+			value.length >= 2 && value.length <= 3 && heads.every((head) => head === 'updates' || isNamespace(head));
 		return framed && isTable(chunk) ? updateMessages(chunk) : null;
 	}
-	if (textField(value, 'type') === 'updates' && isTable(field(value, 'data'))) return updateMessages(field(value, 'data'));
+	if (textField(value, 'type') === 'updates' && isTable(field(value, 'data')))
+		return updateMessages(field(value, 'data'));
 	const table = tableOf(value);
 	if (table === null || isMessage(value)) return null;
 	const entries = Object.entries(table);

@@ -43,7 +43,12 @@ export function* findLists(text: string, json: boolean): Generator<FoundList> {
 		if (messages === 0) {
 			failures++;
 			if (fault !== null)
-				yield { values: [], place, offset: match.index, fault: { message: fault.message, place: places.at(fault.offset) } };
+				yield {
+					values: [],
+					place,
+					offset: match.index,
+					fault: { message: fault.message, place: places.at(fault.offset) },
+				};
 			continue;
 		}
 		yield {

@@ -5,7 +5,8 @@ import { pipelineReport, pipelinesReport, runReport } from '../../core/report/co
 import { evaluationsSection } from '../../core/report/evaluationSections.ts';
 import { type ComparedClaim, comparedClaims } from '../../core/report/pipelineSections.ts';
 import type { ReportDocument } from '../../core/report/reportDocument.ts';
-import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
+import type { ReportedEvaluation, ReportedRun } from '../../core/report/reportedRun.ts';
+import { runsReport } from '../../core/report/runsReport.ts';
 import { isPipelineFolder, readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';
 import type { RunContent } from '../runContent.ts';
 import { readAnnotation, readResolvedRecipe } from '../runReader.ts';
@@ -57,22 +58,52 @@ export async function readReport(
 	return { document: runReport(run, now), runs: [content.folder], gaps: run.gaps, claims: [] };
 }
 
-/** The report of several pipelines, such as one recipe with several seeds. Fails with `invalid` for what is no pipeline. */
-export async function readPipelinesReport(
+/**
+ * The report of several things of one kind: pipelines, such as one recipe with several seeds, or runs of any trainers. Fails
+ * with `invalid` where both are named, and as `open` does.
+ */
+export async function readSeveralReport(
+	named: readonly string[],
+	open: (named: string) => Promise<RunContent>,
+	options: Omit<ReadReportOptions, 'part'>,
+): Promise<ReadReport> {
+	const isPipeline = await Promise.all(named.map((one) => isPipelineFolder(resolve(one))));
+	if (isPipeline.every((one) => one)) return readPipelinesReport(named, options);
+	if (!isPipeline.some((one) => one)) return readRunsReport(named, open, options);
+	const pipeline = named[isPipeline.indexOf(true)];
+	throw new Failure(
+		'invalid',
+		`${pipeline} is a pipeline, ${named[isPipeline.indexOf(false)]} is not.`,
+		'Name pipelines alone, or runs alone.',
+	);
+}
+
+async function readRunsReport(
+	named: readonly string[],
+	open: (named: string) => Promise<RunContent>,
+	{ now, signal }: Omit<ReadReportOptions, 'part'>,
+): Promise<ReadReport> {
+	const contents: RunContent[] = [];
+	for (const one of named) {
+		const content = await open(one);
+		if (contents.some(({ folder }) => folder === content.folder)) {
+			throw new Failure('invalid', `${one} is named twice.`, 'Name each run once.');
+		}
+		contents.push(content);
+	}
+	const runs: ReportedRun[] = [];
+	for (const content of contents) runs.push(await readReportedRun(content, signal === undefined ? {} : { signal }));
+	const gaps = runs.flatMap(({ title, gaps: own }) => own.map((gap) => `${title}: ${gap}`));
+	return { document: runsReport(runs, now), runs: contents.map(({ folder }) => folder), gaps, claims: [] };
+}
+
+async function readPipelinesReport(
 	named: readonly string[],
 	{ now, signal }: Omit<ReadReportOptions, 'part'>,
 ): Promise<ReadReport> {
 	const read: Awaited<ReturnType<typeof readReportedPipeline>>[] = [];
 	for (const one of named) {
-		const path = resolve(one);
-		if (!(await isPipelineFolder(path))) {
-			throw new Failure(
-				'invalid',
-				`${path} is no pipeline.`,
-				'Only pipelines are reported together: name their folders.',
-			);
-		}
-		read.push(await readReportedPipeline(path, signal));
+		read.push(await readReportedPipeline(resolve(one), signal));
 	}
 	const pipelines = read.map(({ pipeline }) => pipeline);
 	const gaps = pipelines.flatMap((one) => [...one.gaps, ...one.stages.flatMap(({ run }) => run?.gaps ?? [])]);

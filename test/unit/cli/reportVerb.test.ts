@@ -50,7 +50,7 @@ test('report ends bad input with a sentence', async (context) => {
 	for (const [args, words] of [
 		[['empty'], /empty holds no run\./],
 		[['nothing'], /There is no run nothing\./],
-		[['empty', 'file'], /empty is no pipeline\. Only pipelines are reported together/],
+		[['empty', 'file'], /empty holds no run\./],
 		[['empty', 'file', '--part', 'evaluations'], /--part is for one run, and several are named\./],
 		[['empty', '--format', 'pdf'], /--format is "pdf"\. It can be html or markdown\./],
 	] as const) {

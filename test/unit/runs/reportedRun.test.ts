@@ -9,7 +9,7 @@ import { reportHtml } from '../../../src/core/report/reportHtml.ts';
 import { reportMarkdown } from '../../../src/core/report/reportMarkdown.ts';
 import { visibleText } from '../../../src/core/report/visibleText.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
-import { readPipelinesReport, readReport } from '../../../src/runs/report/readReport.ts';
+import { readReport, readSeveralReport } from '../../../src/runs/report/readReport.ts';
 import { readReportedRun } from '../../../src/runs/report/readReportedRun.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { hostileTexts } from '../../support/hostileTexts.ts';
@@ -295,10 +295,10 @@ describe('a run as its report reads it', () => {
 			document.sections.map(({ title }) => title),
 			['Overview', 'What each stage bought', 'Evaluations', 'rl', 'Recipe of the pipeline'],
 		);
-		const both = await readPipelinesReport([pipeline, pipeline], { now: 0 });
+		const both = await readSeveralReport([pipeline, pipeline], openRun, { now: 0 });
 		assert.deepEqual(both.gaps, []);
 		assert.match(reportMarkdown(both.document), /\| test \| 1\.000 \(1\.000 to 1\.000\) \|/);
-		await assert.rejects(readPipelinesReport([pipeline, folder], { now: 0 }), /is no pipeline\./);
+		await assert.rejects(readSeveralReport([pipeline, folder], openRun, { now: 0 }), /is a pipeline, .* is not/);
 		const markdown = reportMarkdown(document);
 		assert.match(markdown, /\| later \| sft \| failed: No data\. \|/);
 		assert.match(markdown, /\| test against rl: a \| 7 \| \+0\.714 \(/);

@@ -36,16 +36,28 @@ describe('logs of agents', () => {
 							...{ role: 'assistant', content: '', id: 'm' },
 							tool_calls: [{ id: 'c', function: 'bash', arguments: { cmd: 'ls' } }],
 						},
-						{ role: 'tool', content: 'no', tool_call_id: 'c', function: 'bash', error: { type: 'timeout', message: 'late' } },
+						{
+							role: 'tool',
+							content: 'no',
+							tool_call_id: 'c',
+							function: 'bash',
+							error: { type: 'timeout', message: 'late' },
+						},
 					],
-					output: { choices: [{ message: { id: 'm' }, stop_reason: 'max_tokens' }], usage: { input_tokens: 5, output_tokens: 7 } },
+					output: {
+						choices: [{ message: { id: 'm' }, stop_reason: 'max_tokens' }],
+						usage: { input_tokens: 5, output_tokens: 7 },
+					},
 				},
 			],
 		});
 		const [transcript] = made.transcripts;
 		assert.equal(transcript?.title, 'Sample 3, epoch 2');
 		assert.equal(transcript?.messages[0]?.text, 'a long question');
-		assert.deepEqual([transcript?.messages[1]?.calls[0]?.name, transcript?.messages[1]?.finishReason], ['bash', 'max_tokens']);
+		assert.deepEqual(
+			[transcript?.messages[1]?.calls[0]?.name, transcript?.messages[1]?.finishReason],
+			['bash', 'max_tokens'],
+		);
 		assert.deepEqual(transcript?.links, [{ message: 1, call: 0, results: [2] }]);
 		assert.equal(transcript?.messages[2]?.result?.failed, true);
 		assert.match(inWords(made.faults[0] ?? { place: null, message: '' }), /Sample 3, epoch 2 failed: sandbox lost/);
@@ -57,7 +69,12 @@ describe('logs of agents', () => {
 		const call = { type: 'ai', content: '', tool_calls: [{ id: 't', name: 'add', args: { a: 1 } }] };
 		const result = { type: 'tool', content: '2', tool_call_id: 't', name: 'add' };
 		const end = { type: 'ai', content: 'two' };
-		const chunks = [{ ask: { messages: human } }, { agent: { messages: [call] } }, { tools: { messages: [result] } }, { agent: { messages: [end] } }];
+		const chunks = [
+			{ ask: { messages: human } },
+			{ agent: { messages: [call] } },
+			{ tools: { messages: [result] } },
+			{ agent: { messages: [end] } },
+		];
 		const wanted = [['Stream of updates', 'user: hi', 'assistant: ', 'tool: 2', 'assistant: two']];
 		assert.deepEqual(shape(read(chunks)), wanted);
 		assert.deepEqual(shape(read(lines(chunks))), wanted);
@@ -76,22 +93,42 @@ describe('logs of agents', () => {
 	});
 
 	test('OpenAI batches: the answers of each request, and requests that failed', () => {
-		const choice = (content: string, finish_reason = 'stop') => ({ index: 0, message: { role: 'assistant', content }, finish_reason });
+		const choice = (content: string, finish_reason = 'stop') => ({
+			index: 0,
+			message: { role: 'assistant', content },
+			finish_reason,
+		});
 		const file = read(
 			lines([
 				{
 					...{ id: 'batch_req_1', custom_id: 'one', error: null },
-					response: { status_code: 200, body: { model: 'm', choices: [choice('42')], usage: { prompt_tokens: 3, completion_tokens: 4 } } },
+					response: {
+						status_code: 200,
+						body: { model: 'm', choices: [choice('42')], usage: { prompt_tokens: 3, completion_tokens: 4 } },
+					},
 				},
 				{
 					...{ id: 'batch_req_2', custom_id: 'two', error: null },
 					response: { status_code: 200, body: { choices: [choice('a', 'length'), choice('b')] } },
 				},
-				{ id: 'batch_req_3', custom_id: 'three', response: null, error: { code: 'batch_expired', message: 'too late' } },
-				{ id: 'batch_req_4', custom_id: 'four', response: { status_code: 429, body: { error: { message: 'slow down' } } }, error: null },
+				{
+					id: 'batch_req_3',
+					custom_id: 'three',
+					response: null,
+					error: { code: 'batch_expired', message: 'too late' },
+				},
+				{
+					id: 'batch_req_4',
+					custom_id: 'four',
+					response: { status_code: 429, body: { error: { message: 'slow down' } } },
+					error: null,
+				},
 				{
 					...{ id: 'batch_req_5', custom_id: 'five', error: null },
-					response: { status_code: 200, body: { output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'r' }] }] } },
+					response: {
+						status_code: 200,
+						body: { output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'r' }] }] },
+					},
 				},
 			]),
 		);
@@ -114,14 +151,24 @@ describe('logs of agents', () => {
 		const text = await readFile(join(folder, 'traces.jsonl'), 'utf8');
 		const real = read(text);
 		assert.ok(real.transcripts.length >= text.trim().split('\n').length);
-		assert.deepEqual(real.transcripts[0]?.messages.map(({ role }) => role).slice(0, 3), ['system', 'user', 'assistant']);
+		assert.deepEqual(real.transcripts[0]?.messages.map(({ role }) => role).slice(0, 3), [
+			'system',
+			'user',
+			'assistant',
+		]);
 		assert.ok(real.transcripts.some(({ messages }) => messages.some(({ usage }) => usage !== null)));
 		const node = (content: string, parent: number | null, sampled = false) => ({
 			message: { role: sampled ? 'assistant' : 'user', content },
 			parent,
 			sampled,
 		});
-		const made = read({ id: 'e', errors: [], traces: [{ nodes: [node('q', null), node('a', 0, true), node('b', 0, true)], errors: [{ type: 'E', message: 'x' }] }] });
+		const made = read({
+			id: 'e',
+			errors: [],
+			traces: [
+				{ nodes: [node('q', null), node('a', 0, true), node('b', 0, true)], errors: [{ type: 'E', message: 'x' }] },
+			],
+		});
 		assert.deepEqual(shape(made), [
 			['e, branch 1', 'user: q', 'assistant: a'],
 			['e, branch 2', 'user: q', 'assistant: b'],

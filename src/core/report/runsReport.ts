@@ -1,0 +1,88 @@
+import { elapsedSeconds } from '../../protocol/runElapsed.ts';
+import { recipeDiff } from '../comparison/recipeDiff.ts';
+import { runSections } from './composeReport.ts';
+import { countText, durationText, intervalText, timeText } from './numberText.ts';
+import type { ReportBlock, ReportDocument, ReportTable } from './reportDocument.ts';
+import type { ReportedRun } from './reportedRun.ts';
+import { boughtTable, stageRows } from './stageSections.ts';
+
+/** Keys of recipes that are shown with their values. */
+const maxKeys = 200;
+
+/** The report of several runs: what each came to side by side, what their recipes differ in, then each by itself. */
+export function runsReport(named: readonly ReportedRun[], now: number): ReportDocument {
+	const runs = withDistinctTitles(named);
+	const title = runs.length === 2 ? runs.map((run) => run.title).join(' and ') : countText(runs.length, 'run');
+	const bought = boughtTable(stageRows(runs));
+	const blocks: ReportBlock[] = [runsTable(runs), ...(bought === null ? [] : [bought]), ...recipeBlocks(runs)];
+	return {
+		title,
+		subtitle: `Report of ${countText(runs.length, 'training run')}, made ${timeText(now)} by Reasoning Lab.`,
+		sections: [
+			{ title: 'Side by side', blocks },
+			...runs.map((run) => ({ title: run.title, blocks: [], sections: runSections(run) })),
+		],
+	};
+}
+
+function withDistinctTitles(runs: readonly ReportedRun[]): ReportedRun[] {
+	const times = new Map<string, number>();
+	return runs.map((run) => {
+		const same = runs.filter(({ title }) => title === run.title);
+		if (same.length === 1) return run;
+		const title = new Set(same.map(({ id }) => id)).size === same.length ? `${run.title}, ${run.id}` : run.title;
+		const time = (times.get(title) ?? 0) + 1;
+		times.set(title, time);
+		return { ...run, title: title === run.title ? `${title} (${time})` : title };
+	});
+}
+
+function runsTable(runs: readonly ReportedRun[]): ReportTable {
+	return {
+		kind: 'table',
+		caption: 'Runs',
+		columns: [
+			{ title: 'run' },
+			{ title: 'engine' },
+			{ title: 'status' },
+			{ title: 'began' },
+			{ title: 'took', numbers: true },
+			{ title: 'steps', numbers: true },
+			{ title: 'held-out accuracy after', numbers: true },
+		],
+		rows: runs.map(({ title, engine, status, created, updated, foreign, step, totalSteps, stages }) => {
+			const elapsed = elapsedSeconds({ created, updated, live: false, foreign }, updated);
+			return [
+				title,
+				engine,
+				status,
+				timeText(created),
+				elapsed === null ? '–' : durationText(elapsed),
+				totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`,
+				intervalText(stages.findLast(({ after }) => after)?.after),
+			];
+		}),
+	};
+}
+
+function recipeBlocks(runs: readonly ReportedRun[]): ReportBlock[] {
+	const { changed, same, without, cut } = recipeDiff(runs.map(({ recipe }) => recipe));
+	const none = without.map((i) => runs[i]?.title ?? '');
+	const words = [
+		...(none.length === 0 ? [] : [`Without a recipe: ${none.join(', ')}.`]),
+		...(runs.length - none.length < 2
+			? []
+			: [`${countText(same, 'key')} of the recipes ${same === 1 ? 'is' : 'are'} the same.`]),
+		...(cut + Math.max(0, changed.length - maxKeys) === 0 ? [] : ['There are more keys than are shown.']),
+	];
+	if (runs.length - none.length < 2 || changed.length === 0) return [{ kind: 'paragraph', text: words.join(' ') }];
+	return [
+		{
+			kind: 'table',
+			caption: 'What the recipes differ in',
+			columns: [{ title: 'key' }, ...runs.map(({ title }) => ({ title }))],
+			rows: changed.slice(0, maxKeys).map(({ key, values }) => [key, ...values.map((value) => value ?? '–')]),
+			note: words.join(' '),
+		},
+	];
+}
