@@ -63,6 +63,7 @@ const words: Readonly<Record<CheckStatus, string>> = {
 	warning: 'WARNING',
 	error: 'ERROR',
 	unknown: 'unknown',
+	absent: '-',
 };
 
 function showRows(rows: readonly CheckRow[], output: CliOutput): void {

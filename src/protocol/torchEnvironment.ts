@@ -93,7 +93,8 @@ export const managedEnvironmentSchema = v.looseObject({
 });
 export type ManagedEnvironment = v.InferOutput<typeof managedEnvironmentSchema>;
 
-export const checkStatuses = ['ok', 'warning', 'error', 'unknown'] as const;
+/** `absent`: something optional is not installed. */
+export const checkStatuses = ['ok', 'warning', 'error', 'unknown', 'absent'] as const;
 export type CheckStatus = (typeof checkStatuses)[number];
 
 /** One row of *Doctor*. */

@@ -40,14 +40,17 @@ test('recipes of the PyTorch engine run from the editor', { skip }, async (t) =>
 
 	await step('Doctor says what is there and what to do', async () => {
 		lab.write('.vscode/settings.json', { 'reasoningLab.pytorch.python': python });
-		const line = (words: RegExp) => workbench.page.locator('.view-line').filter({ hasText: words }).first();
+		const rendered = workbench.page
+			.frameLocator('iframe.webview.ready:visible')
+			.last()
+			.frameLocator('iframe#active-frame');
 		// The change of the setting takes its time to arrive. A report is waited for before another is asked for, which would
 		// come up over what is opened next.
 		await waitUntil(
 			async () => {
 				await workbench.command('Reasoning Lab: Doctor');
-				await line(/^#\sPyTorch\sengine/).waitFor({ timeout: patience * 1000 });
-				if (await line(/\|\sTRL\s\|\sok/).isVisible()) return true;
+				await (await workbench.preview('PyTorch engine')).waitFor({ timeout: patience * 1000 });
+				if (await rendered.getByRole('row', { name: /^TRL ok/ }).isVisible()) return true;
 				await workbench.command('View: Close All Editors');
 				return false;
 			},

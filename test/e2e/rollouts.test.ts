@@ -112,12 +112,16 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 			assert.ok((await overflow(frame)) <= 0);
 			await workbench.screenshot('foreign-compare');
 			assert.deepEqual(await violations(frame), []);
+			await frame.evaluate(() => {
+				document.body.dataset.seen = 'before';
+			});
 			await frame.getByRole('button', { name: 'Compare in Diff Editor' }).click();
 			await page.locator('.monaco-diff-editor').first().waitFor();
 			await workbench.screenshot('foreign-diff');
 			await workbench.editorTab(/^Rollouts/).click();
-			// The panel was hidden, and its page is a new one with the old state.
+			// The panel was hidden, and its page is the one of before.
 			rollouts = new RolloutsPage(await workbench.app('rollouts'));
+			assert.equal(await rollouts.frame.evaluate(() => document.body.dataset.seen), 'before');
 			({ frame } = rollouts);
 			await frame.getByRole('region', { name: 'Compare two completions' }).waitFor();
 			await frame.getByRole('tab', { name: 'Group', exact: true }).click();

@@ -4,6 +4,7 @@ import { icon } from '../lib/icons.ts';
 import { type CardNeeds, type CardState, ChartCard } from './chartCard.ts';
 import { matchesFilter } from './chartCatalogue.ts';
 import type { ChartGroup } from './chartParts.ts';
+import { arrangement, fittingColumns } from './gridColumns.ts';
 
 interface Section {
 	readonly root: HTMLElement;
@@ -24,6 +25,8 @@ export class ChartGrid extends Disposable {
 	#filter = '';
 	#collapsed: ReadonlySet<string>;
 	#key = '';
+	/** Of the page, in pixels. */
+	#width = 0;
 
 	constructor(
 		needs: CardNeeds,
@@ -38,6 +41,12 @@ export class ChartGrid extends Disposable {
 		this.#stateOf = options.stateOf;
 		this.#collapsed = options.collapsed;
 		this.#onCollapse = options.onCollapse;
+		const resize = new ResizeObserver(([entry]) => {
+			this.#width = entry?.contentRect.width ?? this.#width;
+			this.#arrange();
+		});
+		resize.observe(this.element);
+		this.register({ dispose: () => resize.disconnect() });
 		this.register({ dispose: () => this.clear() });
 	}
 
@@ -118,6 +127,18 @@ export class ChartGrid extends Disposable {
 			roots.push(section.root);
 		}
 		reconcile(this.element, roots);
+		this.#arrange();
+	}
+
+	/** As many columns as fit, but no chart alone in a last row. */
+	#arrange(): void {
+		for (const { grid } of this.#sections.values()) {
+			const { columns, last } = arrangement(grid.childElementCount, fittingColumns(this.#width));
+			grid.style.setProperty('--columns', String(columns));
+			[...grid.children].forEach((card, i, cards) => {
+				(card as HTMLElement).style.gridColumn = last && i === cards.length - 1 ? '1 / -1' : '';
+			});
+		}
 	}
 
 	#section(group: ChartGroup): Section {

@@ -68,10 +68,11 @@ export class DashboardApp extends Disposable {
 				model: this.#model,
 				tooltip: this.#tooltip,
 				act,
-				openRollouts: () => this.#openRollouts(this.#link.cursor),
+				openRollouts: () => this.#openRollouts(this.#link.pinnedRow ?? this.#link.cursor),
 			}),
 		);
 		this.#link.setAxis(this.#view.axis);
+		this.#link.restore(this.#view.range, this.#view.pinned);
 		this.#model.smoother.setWeight(this.#view.smoothing);
 		this.#toolbar = this.register(
 			new Toolbar({
@@ -94,6 +95,7 @@ export class DashboardApp extends Disposable {
 					this.#save({ filter });
 				},
 				onExport: () => this.#export(() => exportAll(this.#model, this.#link, this.#saveFile)),
+				openPinned: () => this.#openRollouts(this.#link.pinnedRow),
 			}),
 		);
 		this.#notice = new NoticeView(act);
@@ -143,6 +145,12 @@ export class DashboardApp extends Disposable {
 			this.#noMatch,
 			this.#flash,
 			this.#live.element,
+		);
+		this.register(
+			this.#link.onViewChange(() => {
+				this.#placeMarks();
+				this.#save({ range: this.#link.kept, pinned: this.#link.pinned });
+			}),
 		);
 		this.register(this.#theme.onChange(() => this.#grid.rebuild()));
 		this.register(bridge.onEvent((event) => this.#receive(event)));
@@ -239,11 +247,13 @@ export class DashboardApp extends Disposable {
 			.filter(({ dismissed }) => !dismissed)
 			.map(({ step, title }) => ({ step, kind: 'alert', label: title }) as const);
 		const all = found.length === 0 ? marks : [...marks, ...found].sort((a, b) => a.step - b.step);
-		this.#marks = all.flatMap((mark): PlotMark[] => {
+		const placed = all.flatMap((mark): PlotMark[] => {
 			const row = Math.min(table.length - 1, table.rowAtOrAfter(mark.step));
 			const at = this.#link.axis === 'step' ? mark.step : x[row];
 			return at === undefined || row < 0 ? [] : [{ x: at, kind: mark.kind, label: mark.label }];
 		});
+		const pinned = x[this.#link.pinnedRow ?? -1];
+		this.#marks = pinned === undefined ? placed : [...placed, { x: pinned, kind: 'pin', label: '' }];
 	}
 
 	#openRollouts(row: number | null): void {

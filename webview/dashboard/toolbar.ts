@@ -2,8 +2,8 @@ import { Disposable } from '../../src/base/disposable.ts';
 import type { PlotLink } from '../lib/charts/plotLink.ts';
 import { formatX } from '../lib/charts/plotScales.ts';
 import { button, checkbox, type DropdownControl, dropdown, slider, textField } from '../lib/controls.ts';
-import { element, setText } from '../lib/dom.ts';
-import { formatClock } from '../lib/format.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { formatClock, formatCount } from '../lib/format.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 import { type StageRange, stageInView, stageRanges } from './stageRanges.ts';
 import type { ViewState } from './viewState.ts';
@@ -16,6 +16,7 @@ export interface ToolbarNeeds {
 	readonly onAxis: (axis: 'step' | 'time') => void;
 	readonly onFilter: (filter: string) => void;
 	readonly onExport: () => void;
+	readonly openPinned: () => void;
 }
 
 /** How all charts are shown, and what is under the cursor. */
@@ -23,6 +24,9 @@ export class Toolbar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #needs: ToolbarNeeds;
 	readonly #readout = element('span', { class: 'readout' });
+	/** Where the pin leads; hidden without one. */
+	readonly #pinned = element('span', { class: 'pinned', hidden: true });
+	#pinnedStep: number | null = null;
 	readonly #focusFilter: () => void;
 	readonly #stage: DropdownControl;
 	#stages: StageRange[] = [];
@@ -93,6 +97,7 @@ export class Toolbar extends Disposable {
 				onClick: needs.onExport,
 			}).element,
 			element('span', { class: 'spacer' }),
+			this.#pinned,
 			this.#readout,
 		);
 		this.#focusFilter = () => filter.focus();
@@ -113,7 +118,33 @@ export class Toolbar extends Disposable {
 	/** Brings the choice of stages and the cursor's line up to date. */
 	render(): void {
 		this.#renderStages();
+		this.#renderPinned();
 		this.#renderReadout();
+	}
+
+	#renderPinned(): void {
+		const { link, openPinned } = this.#needs;
+		const step = link.pinnedRow === null ? null : link.pinned;
+		if (step === this.#pinnedStep) return;
+		this.#pinnedStep = step;
+		this.#pinned.hidden = step === null;
+		if (step === null) return;
+		fill(
+			this.#pinned,
+			button({
+				label: `Open Rollouts at ${formatCount(step)}`,
+				title: 'Open the rollouts of the pinned step (Enter in a chart)',
+				icon: 'rollouts',
+				onClick: openPinned,
+			}).element,
+			button({
+				label: 'Unpin step',
+				title: 'Unpin the step (click it again in a chart, or Escape)',
+				appearance: 'icon',
+				icon: 'close',
+				onClick: () => link.pin(null),
+			}).element,
+		);
 	}
 
 	#showStage(value: string): void {

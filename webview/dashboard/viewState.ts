@@ -14,6 +14,20 @@ export const viewStateSchema = v.object({
 	/** Charts that are shown as tables. */
 	tables: v.fallback(names, []),
 	collapsed: v.fallback(names, []),
+	/** The part of the run in view, such as a stage, on the axis in use; null: all of it. */
+	range: v.fallback(
+		v.nullable(
+			v.object({
+				min: v.pipe(v.number(), v.finite()),
+				max: v.pipe(v.number(), v.finite()),
+				following: v.boolean(),
+				growing: v.boolean(),
+			}),
+		),
+		null,
+	),
+	/** Step that is pinned in the charts. */
+	pinned: v.fallback(v.nullable(v.pipe(v.number(), v.finite())), null),
 });
 export type ViewState = v.InferOutput<typeof viewStateSchema>;
 
@@ -29,6 +43,8 @@ export const defaultView: ViewState = {
 	switched: [],
 	tables: [],
 	collapsed: [],
+	range: null,
+	pinned: null,
 };
 
 /** Adds or takes away. */

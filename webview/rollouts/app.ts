@@ -151,6 +151,10 @@ export class App extends Disposable {
 	}
 
 	/** What a scan, a label or a continuation tells. */
+	get continuations(): ContinuationModel {
+		return this.#continuations;
+	}
+
 	receive(event: MicroscopeEvent): void {
 		this.#prompts.receive(event);
 		this.#reasoning.receive(event);

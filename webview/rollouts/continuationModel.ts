@@ -10,6 +10,7 @@ import type {
 } from '../../src/protocol/microscopeMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import { placeKey } from './chosen.ts';
+import { type Draft, type KeptContinuations, maxKeptCharacters } from './keptContinuations.ts';
 import type { Ask } from './rolloutsModel.ts';
 
 /** What the policy made of one beginning. */
@@ -34,6 +35,8 @@ export interface ContinuedText {
 
 /** Continuations that are kept. */
 const mostKept = 20;
+/** Completions whose edited prefix is kept. */
+const maxDrafts = 5;
 
 /** *Continue from Here*: one completion, who goes on from it, and what came of the beginnings that were tried. */
 export class ContinuationModel extends Disposable {
@@ -41,6 +44,11 @@ export class ContinuationModel extends Disposable {
 	readonly #post: (command: MicroscopeCommand) => void;
 	readonly #changed = this.register(new Emitter<void>());
 	readonly onChange = this.#changed.event;
+	readonly #drafted = this.register(new Emitter<void>());
+	/** A prefix or a setting was edited. */
+	readonly onDraft = this.#drafted.event;
+	/** By completion, the last that was edited at the end. */
+	readonly #drafts = new Map<string, Draft>();
 	#abort: AbortController | null = null;
 	#last = 0;
 	content: ContinuedText | null = null;
@@ -62,6 +70,48 @@ export class ContinuationModel extends Disposable {
 	get own(): readonly Continued[] {
 		const place = this.content?.place;
 		return place === undefined ? [] : this.made.filter((one) => placeKey(one.place) === placeKey(place));
+	}
+
+	/** What was edited of a completion and not sent yet. */
+	draft(place: Place): Draft | null {
+		return this.#drafts.get(placeKey(place)) ?? null;
+	}
+
+	setDraft(draft: Draft): void {
+		const key = placeKey(draft.place);
+		this.#drafts.delete(key);
+		this.#drafts.set(key, draft);
+		const [oldest] = this.#drafts.keys();
+		if (this.#drafts.size > maxDrafts && oldest !== undefined) this.#drafts.delete(oldest);
+		this.#drafted.fire();
+	}
+
+	/** What outlives the page: the newest first, as much as {@link maxKeptCharacters} holds. */
+	kept(): KeptContinuations {
+		let left = maxKeptCharacters;
+		const fits = (length: number) => {
+			left -= length;
+			return left >= 0;
+		};
+		const drafts = [...this.#drafts.values()].reverse().filter(({ prefix }) => fits(prefix.length));
+		const made = this.made
+			.filter(({ prefix, text }) => fits(prefix.length + text.length))
+			.map(({ state, failure, ...one }) => ({
+				...one,
+				// Nobody generates for a page that was made anew.
+				state: state === 'running' ? ('stopped' as const) : state,
+				failure: failure === null ? null : failure.toString().slice(0, 2000),
+			}));
+		return { drafts, made };
+	}
+
+	restore({ drafts, made }: KeptContinuations): void {
+		for (const draft of drafts.toReversed()) this.#drafts.set(placeKey(draft.place), draft);
+		this.made = made.map(({ failure, ...one }) => ({
+			...one,
+			failure: failure === null ? null : new Failure('internal', failure),
+		}));
+		this.#last = Math.max(0, ...made.map(({ number }) => number));
 	}
 
 	async open(place: Place): Promise<void> {

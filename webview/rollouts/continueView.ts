@@ -49,8 +49,8 @@ export class ContinueView extends Disposable {
 		attributes: { spellcheck: 'false', rows: 10, maxlength: longestPrefix },
 	}) as HTMLTextAreaElement;
 	readonly #count = element('span', { class: 'quiet' });
-	readonly #temperature = textField({ label: 'Temperature', onInput: () => undefined });
-	readonly #tokens = textField({ label: 'New tokens at most', onInput: () => undefined });
+	readonly #temperature = textField({ label: 'Temperature', onInput: () => this.#keep() });
+	readonly #tokens = textField({ label: 'New tokens at most', onInput: () => this.#keep() });
 	readonly #generate = button({
 		label: 'Continue from Here',
 		appearance: 'primary',
@@ -72,7 +72,7 @@ export class ContinueView extends Disposable {
 		this.#say = say;
 		this.#temperature.element.classList.add('bound');
 		this.#tokens.element.classList.add('bound');
-		this.#beginning.addEventListener('input', () => this.#drawCount());
+		this.#beginning.addEventListener('input', () => this.#edited());
 		this.#beginning.addEventListener('keydown', (event) => {
 			const go = event.key === 'Enter' && (event.ctrlKey || event.metaKey);
 			const cut = event.key === 'Delete' && event.altKey;
@@ -136,14 +136,15 @@ export class ContinueView extends Disposable {
 			!ready && element('span', { class: 'badge warning' }, 'Not now'),
 			ready ? `Goes on: ${message}` : ` ${message}${action === null ? '' : ` ${action}`}`,
 		);
-		this.#beginning.value = text.slice(0, firstCut(text, tags));
-		this.#temperature.setValue(String(policy.temperature));
-		this.#tokens.setValue(String(policy.maxTokens));
+		const draft = this.#made.draft(place);
+		this.#beginning.value = draft?.prefix ?? text.slice(0, firstCut(text, tags));
+		this.#temperature.setValue(draft?.temperature ?? String(policy.temperature));
+		this.#tokens.setValue(draft?.tokens ?? String(policy.maxTokens));
 		this.#drawCount();
 		if (tokens) {
 			this.#body = new TokenBody('Tokens of the original', tokens, 'logprob', 1, (token) => {
 				this.#beginning.value = tokens.text.slice(0, token).join('').slice(0, longestPrefix);
-				this.#drawCount();
+				this.#edited();
 				this.#say(`Cut before token ${token + 1}`);
 			});
 		} else {
@@ -211,8 +212,20 @@ export class ContinueView extends Disposable {
 
 	#cut(): void {
 		this.#beginning.value = this.#beginning.value.slice(0, this.#beginning.selectionStart);
-		this.#drawCount();
+		this.#edited();
 		this.#beginning.focus();
+	}
+
+	#edited(): void {
+		this.#drawCount();
+		this.#keep();
+	}
+
+	#keep(): void {
+		const place = this.#made.content?.place;
+		if (place === undefined) return;
+		const [temperature, tokens] = [this.#temperature.value, this.#tokens.value];
+		this.#made.setDraft({ place, prefix: this.#beginning.value, temperature, tokens });
 	}
 
 	#drawCount(): void {

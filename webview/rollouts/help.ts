@@ -1,4 +1,5 @@
 import { button } from '../lib/controls.ts';
+import { showDialog } from '../lib/dialog.ts';
 import { element } from '../lib/dom.ts';
 import { bindings } from './keys.ts';
 
@@ -25,6 +26,6 @@ export class Help {
 	}
 
 	open(): void {
-		if (!this.element.open) this.element.showModal();
+		showDialog(this.element);
 	}
 }

@@ -10,7 +10,7 @@ import { registerControls } from '../lib/controls.ts';
 import { reportFaults } from '../lib/faultReports.ts';
 import { App } from './app.ts';
 import { RolloutsModel } from './rolloutsModel.ts';
-import { type SavedState, savedStateSchema } from './savedState.ts';
+import { type KeptView, type SavedState, savedStateSchema } from './savedState.ts';
 
 registerControls();
 
@@ -22,10 +22,12 @@ const bridge = new Bridge<PanelEvent, PanelCommand, SavedState, typeof panelRequ
 	onFault: report,
 });
 
+const restored = bridge.restoreState();
+const { continued, ...view } = restored ?? { continued: null };
 const model = new RolloutsModel(
 	(method, params, signal) => bridge.request(method, params, signal),
 	() => bridge.post({ type: 'ready' }),
-	bridge.restoreState(),
+	restored === undefined ? undefined : (view as KeptView),
 );
 const root = document.getElementById('app');
 if (!root) throw new Error('The page has no #app.');
@@ -36,10 +38,26 @@ const app = new App(
 	(command) => bridge.post(command),
 );
 
-model.onChange(() => {
+const { continuations } = app;
+if (continued) continuations.restore(continued);
+
+const save = () => {
 	const state = model.saved();
-	if (state) bridge.saveState(state);
-});
+	if (state) bridge.saveState({ ...state, continued: continuations.kept() });
+};
+model.onChange(save);
+/** Saving copies all texts: not at each letter. */
+let waiting = false;
+const saveSoon = () => {
+	if (waiting) return;
+	waiting = true;
+	setTimeout(() => {
+		waiting = false;
+		save();
+	}, 300);
+};
+continuations.onDraft(saveSoon);
+continuations.onChange(saveSoon);
 bridge.onEvent((event) => {
 	if (event.type === 'promptScan' || event.type === 'behaviourScan' || event.type === 'continuation') {
 		app.receive(event);

@@ -1,5 +1,6 @@
 import type { RunHeader } from '../../src/protocol/rolloutsMessages.ts';
 import { button } from '../lib/controls.ts';
+import { showDialog } from '../lib/dialog.ts';
 import { element, fill } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
@@ -23,6 +24,6 @@ export class Notes {
 				: element('ul', null, ...notes.map((note) => element('li', null, plainLabel(note, 500)))),
 			button({ label: 'Close', appearance: 'primary', onClick: () => this.element.close() }).element,
 		);
-		this.element.showModal();
+		showDialog(this.element);
 	}
 }

@@ -16,7 +16,7 @@ import type { RequestParams, RequestResult } from '../../src/protocol/webviewMes
 import { Chosen, pairToCompare } from './chosen.ts';
 import { type FilteredGroup, type Filters, type Found, filterGroups, foundFromColumns, noFilters } from './filters.ts';
 import { type GroupOrder, type RowOrder, sortGroups, sortRows } from './order.ts';
-import type { Layout, Mode, SavedState, TokenView } from './savedState.ts';
+import type { KeptView, Layout, Mode, TokenView } from './savedState.ts';
 import { StepTable } from './stepTable.ts';
 import type { MarkKind } from './textMarks.ts';
 
@@ -98,7 +98,7 @@ export class RolloutsModel extends Disposable {
 	/** Groups that pass the filters, in the chosen order. */
 	groups: readonly FilteredGroup[] = [];
 
-	constructor(ask: Ask, needSnapshot: () => void, saved?: SavedState) {
+	constructor(ask: Ask, needSnapshot: () => void, saved?: KeptView) {
 		super();
 		this.#ask = ask;
 		this.#needSnapshot = needSnapshot;
@@ -108,7 +108,8 @@ export class RolloutsModel extends Disposable {
 		if (this.one === null && (this.mode === 'label' || this.mode === 'continue')) this.mode = 'group';
 	}
 
-	saved(): SavedState | null {
+	/** What is kept of the view; the texts of *Continue from Here* are the app's. */
+	saved(): KeptView | null {
 		if (!this.run) return null;
 		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView, mode, split } = this;
 		return {

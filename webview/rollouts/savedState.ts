@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { placeSchema, rolloutSplits, tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { filtersSchema } from './filters.ts';
+import { keptContinuationsSchema } from './keptContinuations.ts';
 import { groupOrders, rowOrders } from './order.ts';
 import { markKinds } from './textMarks.ts';
 
@@ -16,7 +17,7 @@ export type TokenView = (typeof tokenViews)[number];
 export const modes = ['group', 'compare', 'training', 'behaviours', 'label', 'continue'] as const;
 export type Mode = (typeof modes)[number];
 
-/** What outlives the window: where one was and how it was shown, never data. */
+/** What outlives the window: where one was, how it was shown, and what a person typed or had generated. */
 export const savedStateSchema = v.object({
 	runFolder: v.pipe(v.string(), v.minLength(1)),
 	step: v.nullable(v.number()),
@@ -36,5 +37,9 @@ export const savedStateSchema = v.object({
 	pair: v.optional(v.pipe(v.array(placeSchema), v.maxLength(2)), []),
 	/** The completion that is labelled or continued. */
 	one: v.optional(v.nullable(placeSchema), null),
+	/** Of *Continue from Here*; what does not fit is dropped alone. */
+	continued: v.fallback(keptContinuationsSchema, { drafts: [], made: [] }),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;
+/** Where one was and how it was shown. */
+export type KeptView = Omit<SavedState, 'continued'>;

@@ -1,4 +1,5 @@
 import { button } from '../lib/controls.ts';
+import { showDialog } from '../lib/dialog.ts';
 import { element } from '../lib/dom.ts';
 
 const keys: readonly (readonly [keys: string, what: string])[] = [
@@ -41,6 +42,6 @@ export class HelpDialog {
 	}
 
 	show(): void {
-		if (!this.element.open) this.element.showModal();
+		showDialog(this.element);
 	}
 }

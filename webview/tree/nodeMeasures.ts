@@ -42,7 +42,13 @@ export interface Range {
 	readonly most: number;
 }
 
-/** What the values of a tree lie between; values and probabilities of 0 to 1 have the whole of that range. null: there are none. */
+/** Values that take less than this share of their natural range have a scale of their own: else all would have one color. */
+const leastShare = 0.5;
+
+/**
+ * The range that colors span: values and probabilities have all of 0 to 1 (or -1 to 1) where they spread over it, else what the
+ * values of the tree lie between. null: there are none.
+ */
 export function measureRange(tree: SearchTree, colouring: Exclude<Colouring, 'role'>): Range | null {
 	let least = Number.POSITIVE_INFINITY;
 	let most = Number.NEGATIVE_INFINITY;
@@ -53,6 +59,13 @@ export function measureRange(tree: SearchTree, colouring: Exclude<Colouring, 'ro
 		if (value > most) most = value;
 	}
 	if (least > most) return null;
+	const natural = naturalRange(colouring, least, most);
+	const spread = most - least;
+	if (spread > 1e-9 && spread < leastShare * (natural.most - natural.least)) return { least, most };
+	return natural;
+}
+
+function naturalRange(colouring: Colouring, least: number, most: number): Range {
 	if (colouring === 'visits' || colouring === 'entropy') return { least: 0, most: Math.max(most, 1e-9) };
 	if (least >= 0 && most <= 1) return { least: 0, most: 1 };
 	if (least >= -1 && most <= 1) return { least: -1, most: 1 };

@@ -54,8 +54,9 @@ export function optionalRows({ probe, ranges }: DoctorFacts): CheckRow[] {
 	return optionalPackages.map(({ name, module, title, use, install, cudaOnly }) => {
 		const version = probe.packages[name] ?? null;
 		if (version === null) {
-			if (cudaOnly && !cuda) return row(name, title, 'ok', 'not installed, and of no use without a CUDA GPU');
-			return row(name, title, 'ok', 'not installed', `For ${use}: ${install}.`);
+			if (cudaOnly && !cuda)
+				return row(name, title, 'absent', 'not installed (optional; of no use without a CUDA GPU)');
+			return row(name, title, 'absent', 'not installed (optional)', `For ${use}: ${install}.`);
 		}
 		const outcome = probe.imports[module];
 		if (outcome !== undefined && !outcome.ok) {
@@ -88,8 +89,8 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 			? row(
 					'uv',
 					'uv',
-					'ok',
-					'not installed',
+					'absent',
+					'not installed (optional)',
 					'It chooses the build of torch and installs faster; pip is used without it.',
 				)
 			: atLeast(uv.version, leastUv)

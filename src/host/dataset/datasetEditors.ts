@@ -16,7 +16,10 @@ export class DatasetEditors extends Disposable implements vscode.CustomReadonlyE
 		this.#make = make;
 		for (const type of Object.values(viewTypes)) {
 			this.register(
-				vscode.window.registerCustomEditorProvider(type, this, { supportsMultipleEditorsPerDocument: true }),
+				vscode.window.registerCustomEditorProvider(type, this, {
+					supportsMultipleEditorsPerDocument: true,
+					webviewOptions: { retainContextWhenHidden: true },
+				}),
 			);
 		}
 	}

@@ -116,10 +116,6 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 		}
 	}
 
-	protected override onHidden(): void {
-		this.session.sleep();
-	}
-
 	#block(recipe: string): DatasetBlock {
 		if (this.uri.scheme === taskScheme) return taskBlock(taskOfQuery(this.uri.query).task);
 		return fileBlock(pathFrom(recipe, this.uri.fsPath), this.session.mapping, this.session.share);

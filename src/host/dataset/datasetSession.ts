@@ -138,11 +138,6 @@ export class DatasetSession extends Disposable {
 		this.#post();
 	}
 
-	/** The webview hears nothing until it begins again; works go on. */
-	sleep(): void {
-		this.#awake = false;
-	}
-
 	/** Resolves when nothing is under way any more. */
 	async settled(): Promise<void> {
 		await this.#opening;

@@ -150,10 +150,6 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 				break;
 		}
 	}
-
-	protected override onHidden(): void {
-		this.#session.sleep();
-	}
 }
 
 const filters = { png: { Pictures: ['png'] }, csv: { 'Comma-separated values': ['csv'] } };

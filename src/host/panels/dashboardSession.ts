@@ -96,11 +96,6 @@ export class DashboardSession extends Disposable {
 		this.#sendSnapshot();
 	}
 
-	/** The webview is gone; the run is followed on, so that its return is quick. */
-	sleep(): void {
-		this.#listening = false;
-	}
-
 	/** What the diagnosis says of the run. */
 	setAlerts(alerts: DashboardAlerts): void {
 		this.#alerts = alerts;

@@ -25,6 +25,16 @@ export interface PanelApp<Command, Requests extends RequestTable> {
 	readonly requests: Requests;
 }
 
+/** How every panel is made: with scripts of ours alone, and kept while its tab is hidden. */
+export function webviewOptions(extension: vscode.Uri): vscode.WebviewOptions & vscode.WebviewPanelOptions {
+	return {
+		enableScripts: true,
+		localResourceRoots: [vscode.Uri.joinPath(extension, 'dist', 'webview')],
+		// A page that is made anew takes a second or two, and what was typed or scrolled to in it would be gone.
+		retainContextWhenHidden: true,
+	};
+}
+
 /** Answers to an app's requests, one function per method. */
 export type RequestHandlers<T extends RequestTable> = {
 	readonly [M in keyof T]: (
@@ -40,8 +50,9 @@ export interface PanelContext {
 }
 
 /**
- * One panel. The webview is thrown away whenever it is hidden, and hidden ones hear nothing: an app says `ready` whenever
- * it has (re)started, and its panel answers with a complete snapshot.
+ * One panel. Its webview is kept while its tab is hidden ({@link webviewOptions}), and hears of everything meanwhile: filters,
+ * inputs, scroll positions and what is being generated are there at once when it comes back. An app says `ready` whenever it
+ * has (re)started, as after a reload of the window, and its panel answers with a complete snapshot.
  */
 export abstract class AppPanel<Event, Command, Requests extends RequestTable> extends Disposable {
 	protected readonly log: vscode.LogOutputChannel;
@@ -56,13 +67,6 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		this.log = context.log;
 		this.register(panel);
 		this.register(panel.onDidDispose(() => this.dispose()));
-		this.register(
-			panel.onDidChangeViewState(() => {
-				if (panel.visible || !this.#listening) return;
-				this.#listening = false;
-				this.onHidden();
-			}),
-		);
 		this.register(panel.webview.onDidReceiveMessage((message: unknown) => this.#receive(message)));
 	}
 
@@ -81,7 +85,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		);
 	}
 
-	/** Whether the app is there and hears. */
+	/** Whether the app is there. */
 	protected get listening(): boolean {
 		return this.#listening;
 	}
@@ -94,7 +98,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		this.#panel.reveal(undefined, false);
 	}
 
-	/** Posts an event; a hidden app gets none and asks for a snapshot when it is back. Resolves once it is on its way. */
+	/** Posts an event; an app that has not started gets none and asks for a snapshot. Resolves once it is on its way. */
 	protected post(event: Event): PromiseLike<unknown> {
 		if (!this.#listening || this.disposed) return Promise.resolve(false);
 		// A panel that is closed in the meantime rejects.
@@ -108,9 +112,6 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 	protected abstract onCommand(command: Command): void;
 
 	protected abstract readonly handlers: RequestHandlers<Requests>;
-
-	/** The webview is gone until it says `ready` again. */
-	protected onHidden(): void {}
 
 	#receive(message: unknown): void {
 		const decoded = decode(fromWebviewSchema, message);
@@ -197,10 +198,8 @@ export abstract class RunPanels<P extends { readonly runFolder: string; reveal()
 			if (options !== undefined) this.apply(open, options);
 			return open;
 		}
-		const panel = vscode.window.createWebviewPanel(this.#viewType, basename(folder), vscode.ViewColumn.Active, {
-			enableScripts: true,
-			localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, 'dist', 'webview')],
-		});
+		const made = webviewOptions(this.context.extensionUri);
+		const panel = vscode.window.createWebviewPanel(this.#viewType, basename(folder), vscode.ViewColumn.Active, made);
 		return this.#adopt(panel, folder, options);
 	}
 

@@ -14,7 +14,7 @@ import {
 import { commandIds, panelTypes } from '../ids.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, nameOf } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
 import { type KnownRun, type QueryLab, type QueryPlace, QuerySession } from './querySession.ts';
 import { messageHtml } from './webviewHtml.ts';
 
@@ -103,10 +103,6 @@ export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryR
 				break;
 		}
 	}
-
-	protected override onHidden(): void {
-		this.#session.sleep();
-	}
 }
 
 /** Runs that can be read, as the view lists them. */
@@ -166,10 +162,12 @@ export class QueryPanels implements vscode.WebviewPanelSerializer, vscode.Dispos
 	/** Shows the view; with a question in it, if there is one. */
 	open(place: QueryPlace): void {
 		if (this.#panel === null) {
-			const panel = vscode.window.createWebviewPanel(panelTypes.query, title, vscode.ViewColumn.Active, {
-				enableScripts: true,
-				localResourceRoots: [vscode.Uri.joinPath(this.#needs.extensionUri, 'dist', 'webview')],
-			});
+			const panel = vscode.window.createWebviewPanel(
+				panelTypes.query,
+				title,
+				vscode.ViewColumn.Active,
+				webviewOptions(this.#needs.extensionUri),
+			);
 			this.#adopt(panel);
 		} else this.#panel.reveal();
 		if (place.sql !== undefined || place.runs !== undefined) this.#panel?.want(place);

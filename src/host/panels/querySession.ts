@@ -100,11 +100,6 @@ export class QuerySession extends Disposable {
 		if (this.#componentsStale) this.#schedule();
 	}
 
-	/** The view is gone; what it asked goes on. */
-	sleep(): void {
-		this.#listening = false;
-	}
-
 	/** Puts a question into the view. */
 	want(place: QueryPlace): void {
 		this.#wanted = place;

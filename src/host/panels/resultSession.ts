@@ -79,12 +79,6 @@ export class ResultSession extends Disposable {
 		this.#sendSnapshot();
 	}
 
-	/** The webview hears nothing until it asks again. */
-	sleep(): void {
-		this.#awake = false;
-		this.#search?.abort();
-	}
-
 	choosePart(part: ResultPart): void {
 		this.#part = part;
 		this.#look();

@@ -138,11 +138,6 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				break;
 		}
 	}
-
-	protected override onHidden(): void {
-		this.#session.sleep();
-		this.#microscope.stop();
-	}
 }
 
 /** "step 40, group 2, completion 3" */

@@ -12,7 +12,7 @@ import {
 } from '../../protocol/runComparisonMessages.ts';
 import { commandIds, panelTypes } from '../ids.ts';
 import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
 import { RunComparisonSession } from './runComparisonSession.ts';
 import { messageHtml } from './webviewHtml.ts';
 
@@ -84,10 +84,6 @@ export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonComm
 				break;
 		}
 	}
-
-	protected override onHidden(): void {
-		this.#session.sleep();
-	}
 }
 
 /** The comparisons of the window: one for each set of runs, in the order in which they were chosen. */
@@ -107,10 +103,12 @@ export class RunComparisonPanels implements vscode.WebviewPanelSerializer, vscod
 			open.reveal();
 			return;
 		}
-		const panel = vscode.window.createWebviewPanel(panelTypes.comparison, 'Comparison', vscode.ViewColumn.Active, {
-			enableScripts: true,
-			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
-		});
+		const panel = vscode.window.createWebviewPanel(
+			panelTypes.comparison,
+			'Comparison',
+			vscode.ViewColumn.Active,
+			webviewOptions(this.#context.extensionUri),
+		);
 		this.#adopt(panel, chosen);
 	}
 

@@ -79,12 +79,6 @@ export class RunComparisonSession extends Disposable {
 		this.#flush();
 	}
 
-	/** The webview is gone; the runs are followed on. */
-	sleep(): void {
-		this.#listening = false;
-		this.#searching?.abort();
-	}
-
 	async refresh(): Promise<void> {
 		await Promise.all(this.#runs.map((run) => run.refresh()));
 		this.#flush();

@@ -14,7 +14,7 @@ import {
 import { commandIds, panelTypes } from '../ids.ts';
 import { showError } from '../plainMessages.ts';
 import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
 import { StrategiesSession } from './strategiesSession.ts';
 import { messageHtml } from './webviewHtml.ts';
 
@@ -93,10 +93,6 @@ class StrategiesPanel extends AppPanel<StrategiesEvent, StrategiesCommand, typeo
 		}
 	}
 
-	protected override onHidden(): void {
-		this.#session.sleep();
-	}
-
 	#settle(work: Promise<void>): void {
 		work
 			.then(() => this.#session.look())
@@ -127,10 +123,12 @@ export class StrategiesPanels implements vscode.WebviewPanelSerializer, vscode.D
 			open.reveal();
 			return;
 		}
-		const panel = vscode.window.createWebviewPanel(panelTypes.strategies, titleOf(folder), vscode.ViewColumn.Active, {
-			enableScripts: true,
-			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
-		});
+		const panel = vscode.window.createWebviewPanel(
+			panelTypes.strategies,
+			titleOf(folder),
+			vscode.ViewColumn.Active,
+			webviewOptions(this.#context.extensionUri),
+		);
 		this.#adopt(panel, folder);
 	}
 

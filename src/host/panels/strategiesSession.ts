@@ -51,13 +51,6 @@ export class StrategiesSession extends Disposable {
 		return this.look();
 	}
 
-	/** The view is hidden. */
-	sleep(): void {
-		this.#awake = false;
-		clearInterval(this.#timer);
-		this.#timer = undefined;
-	}
-
 	/** Looks whether there is something new, and tells it. */
 	async look(): Promise<void> {
 		while (this.#looking !== null) await this.#looking;

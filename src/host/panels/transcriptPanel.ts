@@ -15,7 +15,7 @@ import {
 import { commandIds, panelTypes } from '../ids.ts';
 import { showError } from '../plainMessages.ts';
 import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
 import { TranscriptSession } from './transcriptSession.ts';
 import { messageHtml } from './webviewHtml.ts';
 
@@ -77,10 +77,6 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 				this.log.error(`transcript: ${command.message}`);
 				break;
 		}
-	}
-
-	protected override onHidden(): void {
-		this.#session.sleep();
 	}
 
 	#settle(work: Thenable<unknown>): void {
@@ -147,10 +143,12 @@ export class TranscriptPanels implements vscode.WebviewPanelSerializer, vscode.D
 			open.reveal();
 			return;
 		}
-		const panel = vscode.window.createWebviewPanel(panelTypes.transcript, titleOf(place), vscode.ViewColumn.Active, {
-			enableScripts: true,
-			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
-		});
+		const panel = vscode.window.createWebviewPanel(
+			panelTypes.transcript,
+			titleOf(place),
+			vscode.ViewColumn.Active,
+			webviewOptions(this.#context.extensionUri),
+		);
 		this.#adopt(panel, place);
 	}
 

@@ -34,11 +34,6 @@ export class TranscriptSession extends Disposable {
 		this.#snapshot();
 	}
 
-	/** The webview hears nothing until it begins again. */
-	sleep(): void {
-		this.#awake = false;
-	}
-
 	/** Looks at the source again; says so when it has changed. */
 	async refresh(): Promise<void> {
 		if (!this.#awake) return;

@@ -17,7 +17,7 @@ import {
 import { panelTypes } from '../ids.ts';
 import { showError } from '../plainMessages.ts';
 import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
 import type { TreeFileReader } from './treeFeed.ts';
 import { TreeSession } from './treeSession.ts';
 import { messageHtml } from './webviewHtml.ts';
@@ -163,10 +163,6 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 		}
 	}
 
-	protected override onHidden(): void {
-		this.#session.sleep();
-	}
-
 	#settle(work: Thenable<unknown>): void {
 		work.then(undefined, (error: unknown) => {
 			const failure = Failure.from(error);
@@ -247,10 +243,12 @@ export class TreePanels implements vscode.WebviewPanelSerializer, vscode.Disposa
 			if (place.other) open.compare(place.other);
 			return;
 		}
-		const panel = vscode.window.createWebviewPanel(panelTypes.tree, titleOf(path), vscode.ViewColumn.Active, {
-			enableScripts: true,
-			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
-		});
+		const panel = vscode.window.createWebviewPanel(
+			panelTypes.tree,
+			titleOf(path),
+			vscode.ViewColumn.Active,
+			webviewOptions(this.#context.extensionUri),
+		);
 		this.#adopt(panel, { ...place, path });
 	}
 

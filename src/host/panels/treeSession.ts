@@ -81,11 +81,6 @@ export class TreeSession extends Disposable {
 		return this.look();
 	}
 
-	/** The view hears nothing until it begins again. */
-	sleep(): void {
-		this.#awake = false;
-	}
-
 	/** Another tree of the file. */
 	choose(tree: number): Promise<void> {
 		const main = this.#sides.get('main') as Shown;

@@ -16,7 +16,7 @@ import { keyOfPlace } from '../rewards/judgements.ts';
 import { isRewardUri } from '../rewards/rewardFiles.ts';
 import type { RewardWorkbench } from '../rewards/rewardWorkbench.ts';
 import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
 import { ResultSession } from './resultSession.ts';
 import { resultSource } from './resultSource.ts';
 import { messageHtml } from './webviewHtml.ts';
@@ -145,10 +145,6 @@ export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, type
 		}
 	}
 
-	protected override onHidden(): void {
-		this.#session.sleep();
-	}
-
 	#again(): void {
 		const { file, reward } = this.place;
 		const answers = this.place.view === 'comparison' ? [this.place.answers] : [];
@@ -189,10 +185,12 @@ export class VerificationPanels implements vscode.WebviewPanelSerializer, vscode
 			return;
 		}
 		const column = vscode.window.activeTextEditor === undefined ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
-		const panel = vscode.window.createWebviewPanel(panelTypes.verification, titleOf(place), column, {
-			enableScripts: true,
-			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
-		});
+		const panel = vscode.window.createWebviewPanel(
+			panelTypes.verification,
+			titleOf(place),
+			column,
+			webviewOptions(this.#context.extensionUri),
+		);
 		this.#adopt(panel, { place, workbench, ...(part === undefined ? {} : { part }) });
 	}
 

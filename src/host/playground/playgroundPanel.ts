@@ -23,7 +23,7 @@ import { findRewardPrograms } from '../../rewards/rewardPrograms.ts';
 import { commandIds, panelTypes } from '../ids.ts';
 import { launchSettings } from '../launchSettings.ts';
 import type { Notices } from '../notices.ts';
-import { AppPanel, type PanelContext, type RequestHandlers } from '../panels/panelBase.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panels/panelBase.ts';
 import { nameOfPolicy } from '../policies/policyPresentation.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
 import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
@@ -283,10 +283,12 @@ export class PlaygroundPanels implements vscode.WebviewPanelSerializer, vscode.D
 	}
 
 	open({ policies = [] }: PlaygroundPlace): void {
-		const panel = vscode.window.createWebviewPanel(panelTypes.playground, title, vscode.ViewColumn.Active, {
-			enableScripts: true,
-			localResourceRoots: [vscode.Uri.joinPath(this.#needs.extensionUri, 'dist', 'webview')],
-		});
+		const panel = vscode.window.createWebviewPanel(
+			panelTypes.playground,
+			title,
+			vscode.ViewColumn.Active,
+			webviewOptions(this.#needs.extensionUri),
+		);
 		const made = this.#adopt(panel, { policies: [null, null], exchanges: [], current: null });
 		void (async () => {
 			for (const [side, spec] of policies.slice(0, 2).entries()) await made.choose(side === 0 ? 0 : 1, spec);

@@ -49,7 +49,7 @@ export class DoctorCommand {
 				});
 			},
 		);
-		await documents.show('PyTorch Doctor.md', doctorText(report), { preview: true });
+		await documents.preview('PyTorch Doctor.md', doctorText(report));
 		const actions = [
 			{ title: 'Set Up', run: () => setUp.run() },
 			{ title: 'Choose Interpreter', run: () => chooser.run() },

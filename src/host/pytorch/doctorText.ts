@@ -5,6 +5,7 @@ const words: Readonly<Record<CheckStatus, string>> = {
 	warning: '**warning**',
 	error: '**error**',
 	unknown: 'unknown',
+	absent: '–',
 };
 
 /** One sentence on what is wrong, or that nothing is. */
@@ -22,7 +23,7 @@ export function doctorSentence({ rows }: DoctorReport): string {
 /** The report as a Markdown text. What programs have said stands as plain text. */
 export function doctorText(report: DoctorReport): string {
 	const { rows, seconds } = report;
-	const todo = rows.filter(({ status, action }) => status !== 'ok' && action !== null);
+	const todo = rows.filter(({ status, action }) => status !== 'ok' && status !== 'absent' && action !== null);
 	const lines = ['# PyTorch engine', '', plain(doctorSentence(report)), ''];
 	if (todo.length > 0) {
 		lines.push(

@@ -72,7 +72,7 @@ export class JudgeCommands {
 		const { file, reward } = target;
 		const against = answers.with ?? (await showQuickPick(choices, { title, placeHolder: 'With what' }))?.with;
 		if (against === undefined) return;
-		const other = against === 'file' ? await this.#otherReward(file, answers) : null;
+		const other = against === 'file' ? await this.#otherReward(target, answers) : null;
 		if (other === undefined) return;
 		const placeHolder = 'On the rollouts of which run';
 		const run = answers.run ?? (await pickRun(this.#needs.store, { title, placeHolder }));
@@ -153,7 +153,10 @@ export class JudgeCommands {
 		return { before, after: { label, runner: now.runner, reward } };
 	}
 
-	async #otherReward(file: string, answers: ComparisonAnswers): Promise<{ file: string; reward: string } | undefined> {
+	async #otherReward(
+		compared: { file: string; reward: string },
+		answers: ComparisonAnswers,
+	): Promise<{ file: string; reward: string } | undefined> {
 		if (answers.file !== undefined) {
 			return this.#needs.targets.reward([answers.file, answers.reward], 'Compare with', this.#known);
 		}
@@ -168,8 +171,17 @@ export class JudgeCommands {
 				})),
 			),
 		);
-		const picked = await showQuickPick(items.flat(), {
-			title: `Compare ${basename(file)}`,
+		const others = items.flat().filter((one) => one.file !== compared.file || one.reward !== compared.reward);
+		if (others.length === 0) {
+			const name = displayText(compared.reward, 80);
+			throw new Failure(
+				'missing',
+				`${name} is the only reward of the workspace.`,
+				'Add another reward, or compare with HEAD or other weights.',
+			);
+		}
+		const picked = await showQuickPick(others, {
+			title: `Compare ${basename(compared.file)}`,
 			placeHolder: 'With which reward',
 			matchOnDescription: true,
 		});

@@ -47,9 +47,11 @@ suite('the environment of the PyTorch engine in the editor', () => {
 		notices.length = 0;
 		const report = await vscode.commands.executeCommand<DoctorReport>(commandIds.doctor, { quick: true });
 		assert.equal(report.rows.find(({ id }) => id === 'python')?.status, 'error');
-		const document = vscode.window.activeTextEditor?.document;
-		assert.match(document?.uri.path ?? '', /\/PyTorch Doctor\.md$/);
-		assert.match(document?.getText() ?? '', /## What to do\n\n- Python: Run Set Up PyTorch Engine/);
+		const tab = await until('the rendered report', () => {
+			const active = vscode.window.tabGroups.activeTabGroup.activeTab;
+			return active?.input instanceof vscode.TabInputWebview ? active : undefined;
+		});
+		assert.match(tab.label, /PyTorch Doctor\.md$/);
 		const notice = await until('a notification', () => notices[0]);
 		assert.deepEqual(notice.actions, ['Set Up', 'Choose Interpreter']);
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');

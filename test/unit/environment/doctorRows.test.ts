@@ -11,7 +11,7 @@ import { trlImport } from '../../../src/environment/pythons/probePython.ts';
 import { requirementLines } from '../../../src/environment/setup/requirements.ts';
 import { noTorchPython } from '../../../src/environment/torchPython.ts';
 import { doctorSentence, doctorText } from '../../../src/host/pytorch/doctorText.ts';
-import type { CheckRow } from '../../../src/protocol/torchEnvironment.ts';
+import type { CheckRow, DoctorReport } from '../../../src/protocol/torchEnvironment.ts';
 import { root } from '../../scripts/paths.ts';
 import { machine, probe, torch, uv, withNvidia } from './machines.ts';
 
@@ -49,7 +49,7 @@ const probed = (changes: Parameters<typeof probe>[0]) => ({
 
 describe('Doctor', () => {
 	it('finds nothing where there is nothing', () => {
-		const bad = [...rows().values()].filter(({ status }) => status !== 'ok');
+		const bad = [...rows().values()].filter(({ status }) => status !== 'ok' && status !== 'absent');
 		assert.deepEqual(bad, []);
 		for (const id of [
 			'python',
@@ -95,6 +95,16 @@ describe('Doctor', () => {
 			['ok', 'error', 'warning', 'error'],
 		);
 		assert.equal(found.get('trl')?.found, '1.12.4; the trainer needs >=1.13, <2');
+	});
+
+	it('does not call ok what is not installed, and asks for nothing optional', () => {
+		const all = [...rows({ machine: { ...healthy.machine, uv: null } }).values()];
+		const absent = all.filter(({ found }) => /not installed/.test(found));
+		assert.ok(absent.some(({ id }) => id === 'uv') && absent.length > 1);
+		assert.deepEqual([...new Set(absent.map(({ status }) => status))], ['absent']);
+		const text = doctorText({ rows: all, seconds: 1, python: null, source: 'none' } as unknown as DoctorReport);
+		assert.match(text, /\| uv \| – \| not installed \(optional\) \|/);
+		assert.doesNotMatch(text, /What to do/);
 	});
 
 	it('quotes what a broken package said', () => {

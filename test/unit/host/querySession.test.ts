@@ -150,7 +150,6 @@ describe('the session of the query view', () => {
 			filter: { runs: [trl], where: 'characters > 0' },
 		};
 		const searching = session.search(7, question);
-		session.sleep();
 		session.begin();
 		const end = await searching;
 		assert.ok(end.hits > 0 && end.complete);

@@ -5,6 +5,7 @@ import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
 import { chartsOf, matchesFilter, metricsOf } from '../../../webview/dashboard/chartCatalogue.ts';
 import { explainChart, explainMetric, metricContext } from '../../../webview/dashboard/explanations.ts';
 import { csvOf, pictureSubtitle } from '../../../webview/dashboard/exports.ts';
+import { arrangement, fittingColumns } from '../../../webview/dashboard/gridColumns.ts';
 import { sharesOf } from '../../../webview/dashboard/shareBar.ts';
 import { stageInView, stageRanges } from '../../../webview/dashboard/stageRanges.ts';
 import {
@@ -360,6 +361,26 @@ describe('smoothing', () => {
 	});
 });
 
+describe('the columns of a group', () => {
+	it('leave no chart alone in a row', () => {
+		const of = (charts: number, fitting: number) => {
+			const { columns, last } = arrangement(charts, fitting);
+			return `${columns}${last ? ', the last is wide' : ''}`;
+		};
+		assert.deepEqual([of(4, 3), of(3, 3), of(6, 3), of(5, 3)], ['2', '3', '3', '3']);
+		assert.deepEqual([of(7, 3), of(5, 4), of(9, 4)], ['3, the last is wide', '3', '3']);
+		assert.deepEqual([of(3, 2), of(1, 3), of(2, 3), of(4, 1)], ['2, the last is wide', '3', '3', '1']);
+		for (let charts = 2; charts < 40; charts++) {
+			for (let fitting = 2; fitting < 8; fitting++) {
+				const { columns, last } = arrangement(charts, fitting);
+				assert.ok(columns >= 1 && columns <= fitting);
+				assert.ok(last || charts <= columns || charts % columns !== 1 || columns === 1, `${charts} of ${fitting}`);
+			}
+		}
+		assert.deepEqual([fittingColumns(320), fittingColumns(1200), fittingColumns(0)], [1, 3, 1]);
+	});
+});
+
 describe('the link between charts', () => {
 	const linked = (count = 101) => {
 		const link = new PlotLink();
@@ -402,6 +423,39 @@ describe('the link between charts', () => {
 		assert.deepEqual(link.shown, { min: 1, max: 111 });
 		link.setFollowing(true);
 		assert.deepEqual([link.range, link.shown.max], [{ min: 11, max: 121 }, 121]);
+	});
+
+	it('keeps a pinned step: the cursor returns to it, rows that come before it do not move it', () => {
+		const link = linked();
+		link.setCursor(30);
+		link.pin(link.cursor);
+		link.setCursor(60);
+		link.leave();
+		assert.deepEqual([link.pinned, link.pinnedRow, link.cursor], [31, 30, 30]);
+		link.setRows(new Float64Array(0), new Float64Array(0));
+		assert.deepEqual([link.pinned, link.pinnedRow, link.cursor], [31, null, null], 'rows are read again');
+		const later = Float64Array.from({ length: 50 }, (_, i) => i + 21);
+		link.setRows(later, later);
+		assert.equal(link.pinnedRow, 10);
+		link.leave();
+		link.pin(10);
+		assert.deepEqual([link.pinned, link.cursor], [null, null]);
+	});
+
+	it('comes back with the view that was kept, also before there are rows', () => {
+		const rows = (count: number) => Float64Array.from({ length: count }, (_, i) => i + 1);
+		const link = linked();
+		link.showFrom(31);
+		link.pin(40);
+		const again = new PlotLink();
+		again.restore(link.kept, link.pinned);
+		again.setRows(rows(50), rows(50));
+		again.setRows(rows(120), rows(120));
+		assert.deepEqual([again.range, again.following, again.pinned], [{ min: 31, max: 120 }, true, 41]);
+		link.setRange({ min: 5, max: 9 });
+		again.restore(link.kept, null);
+		again.setRows(rows(130), rows(130));
+		assert.deepEqual([again.range, again.following], [{ min: 5, max: 9 }, false]);
 	});
 
 	it('shows the same rows on the time axis', () => {

@@ -277,6 +277,54 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
+	it('keeps a stage and a pinned step over a reload; a pin keeps its step when the pointer leaves', async () => {
+		const folder = join(root, 'pinned');
+		await writeMetricsRun(folder);
+		const first = await open(folder);
+		await drawn(first);
+		const { page } = first;
+		await page.locator('.stage-choice').click();
+		await page.locator('.stage-choice vscode-option[value="1"]').click();
+		await readout(first, '121 \u2013 520');
+		const over = page.locator('[data-chart="reward"] .u-over');
+		const box = (await over.boundingBox()) as { x: number; y: number; width: number; height: number };
+		const at = (step: number) => box.x + ((step - 121) / (520 - 121)) * box.width;
+		const pinned = page.locator('.pinned');
+		assert.equal(await pinned.isVisible(), false);
+		await page.mouse.move(at(220), box.y + 40);
+		await page.mouse.down();
+		await page.mouse.up();
+		const open220 = page.getByRole('button', { name: 'Open Rollouts at 220', exact: true });
+		await open220.waitFor();
+		// Hovering shows other steps; the pin's is back when the pointer leaves, and its rollouts are those that are opened.
+		await page.mouse.move(at(400), box.y + 40);
+		await page.waitForFunction(() => /^step (39|40)\d /.test(document.querySelector('.readout')?.textContent ?? ''));
+		await open220.click();
+		await page.locator('vscode-button[aria-label="Rollouts"]').click();
+		await page.waitForFunction(() => /^step 220 /.test(document.querySelector('.readout')?.textContent ?? ''));
+		for (let i = 0; i < 200 && first.rollouts.length < 2; i++) await page.waitForTimeout(10);
+		assert.deepEqual(first.rollouts, [first.session.rolloutStepFor(220), first.session.rolloutStepFor(220)]);
+		// A drag selects a part and pins nothing.
+		await page.mouse.move(at(300), box.y + 40);
+		await page.mouse.down();
+		await page.mouse.move(at(420), box.y + 40, { steps: 4 });
+		await page.mouse.up();
+		await open220.waitFor();
+		await page.locator('.stage-choice').click();
+		await page.locator('.stage-choice vscode-option[value="1"]').click();
+		const second = await open(folder, { state: await first.state() });
+		await drawn(second);
+		await second.page.getByRole('button', { name: 'Open Rollouts at 220', exact: true }).waitFor();
+		assert.equal(await second.page.locator('.stage-choice').evaluate((node) => (node as HTMLSelectElement).value), '1');
+		await looksRightNow(second, 'dashboard-pinned');
+		await second.page.getByRole('button', { name: 'Unpin step' }).click();
+		await readout(second, '121 \u2013 520');
+		assert.equal(await second.page.locator('.pinned').isVisible(), false);
+		const kept = (await second.state()) as { view: { pinned: number | null } };
+		assert.equal(kept.view.pinned, null);
+		assert.deepEqual([...first.errors, ...second.errors], []);
+	});
+
 	it('explains a number on hover and on focus, and leaves on Escape', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view, 'loss');

@@ -328,7 +328,6 @@ describe('the query view in a browser', { skip }, () => {
 		await page.waitForSelector('.bars');
 		const state = await view.state();
 		const asked = view.lab.asked.filter(({ method }) => method === 'sql').length;
-		view.session.sleep();
 		await page.reload();
 		// The window's own memory is gone with the page here; the panel's is not.
 		await summary(page, /^7 rows/);

@@ -73,6 +73,7 @@ test('a saved state that does not fit is dropped', () => {
 		marks: ['repeated'],
 		pair: [{ split: 'train', step: 3, group: 1, index: 0 }],
 		one: null,
+		continued: { drafts: [], made: [] },
 	};
 	assert.deepEqual(decode(savedStateSchema, structuredClone(saved)), { ok: true, value: saved });
 	for (const change of [

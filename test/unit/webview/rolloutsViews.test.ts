@@ -321,6 +321,22 @@ test('the thinking is cut at a token, edited, and goes on; without a policy it s
 	await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('came to its end'));
 	const text = await page.locator('.continuations .block-text').allInnerTexts();
 	assert.match(text.join('\n'), /Now 104 So 104 - 7 = 97/);
+	// What was typed and generated is there after a tab switch, a new snapshot or a reload; nothing is generated again.
+	const edited = `${await beginning.inputValue()}, or rather`;
+	await beginning.fill(edited);
+	await page.getByRole('textbox', { name: 'Temperature' }).fill('0.3');
+	await page.waitForTimeout(350);
+	const state = await view.state();
+	await view.session.begin();
+	await page.waitForFunction(
+		(text) => document.querySelector<HTMLTextAreaElement>('.beginning')?.value === text,
+		edited,
+	);
+	const again = await open(t, { state }, policy);
+	await again.page.waitForSelector('.beginning');
+	assert.equal(await again.page.locator('.beginning').inputValue(), edited);
+	assert.equal(await again.page.getByRole('textbox', { name: 'Temperature' }).inputValue(), '0.3');
+	assert.deepEqual(await again.page.locator('.continuations .block-text').allInnerTexts(), text);
 	const none = await open(t, {}, async () => ({
 		policy: async () => ({
 			ready: false,

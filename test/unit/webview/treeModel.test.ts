@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SearchTree } from '../../../src/core/search/searchTree.ts';
+import { SearchTree, type TreeNode } from '../../../src/core/search/searchTree.ts';
 import { readTreeEventLines, treeEventLines } from '../../../src/protocol/treeEventReader.ts';
 import type { TreeEvent } from '../../../src/protocol/treeLog.ts';
 import type { TreeViewCommand } from '../../../src/protocol/treeMessages.ts';
 import { answerGroups } from '../../../webview/tree/answerGroups.ts';
 import { eventsOf, lastSelectionValue, toldOf } from '../../../webview/tree/details/nodeEvents.ts';
+import { wordsOf } from '../../../webview/tree/draw/nodeLabel.ts';
 import { sceneOf } from '../../../webview/tree/draw/scene.ts';
 import { eventsOfLines } from '../../../webview/tree/eventLines.ts';
 import { jsonExport } from '../../../webview/tree/exports/jsonExport.ts';
@@ -173,12 +174,33 @@ test('answers are grouped as they are compared, and by what the search merged', 
 	);
 });
 
+test('labels leave out the tags that every text begins with', () => {
+	const nodes = (text: string) => treeOf(treeEvents([{ t: 'node', at: 0, id: 0, parents: [], text }])).nodes;
+	const said = (text: string) => wordsOf(nodes(text)[0] as TreeNode);
+	assert.equal(said('<think>\nFirst, 4 + 3.'), 'First, 4 + 3.');
+	assert.equal(said('<|assistant|><think> so'), 'so');
+	assert.equal(said('<think>'), '<think>');
+	assert.equal(said('a <think> b'), 'a <think> b');
+	assert.equal(said('x < 3 > 2'), 'x < 3 > 2');
+});
+
 test('colours fit what the tree has, and filters keep the ways to what they want', () => {
 	const tree = treeOf(mctsEvents({ nodes: 1200 }));
 	assert.equal(fittingColouring(tree), 'value');
 	assert.deepEqual(measureRange(tree, 'value'), { least: 0, most: 1 });
 	assert.equal(fittingColouring(treeOf(agentEvents())), 'score');
 	assert.equal(measureRange(treeOf(agentEvents()), 'visits'), null);
+	// Values that lie close have a scale of their own, or the whole tree has one color.
+	const scored = (...values: number[]) =>
+		treeOf(
+			treeEvents([
+				...values.map((_, id) => ({ t: 'node' as const, at: id, id, parents: id === 0 ? [] : [0], text: `${id}` })),
+				...values.map((value, id) => ({ t: 'score' as const, at: 9, id, scorer: 's', value })),
+			]),
+		);
+	assert.deepEqual(measureRange(scored(0.91, 0.93, 0.92), 'score'), { least: 0.91, most: 0.93 });
+	assert.deepEqual(measureRange(scored(0.1, 0.93, 0.5), 'score'), { least: 0, most: 1 });
+	assert.deepEqual(measureRange(scored(0.4, 0.4), 'score'), { least: 0, most: 1 }, 'equal values have no scale');
 	const wanted = wantedBy('answers', tree);
 	const visible = visibleTree(tree.nodes, wanted === undefined ? {} : { isWanted: wanted });
 	const leaves = [...visible.ids].filter((_, place) => !visible.parent.includes(place));

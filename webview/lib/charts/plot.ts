@@ -69,7 +69,7 @@ export class Plot extends Disposable {
 				label: `${spec.title}, cursor`,
 				orientation: 'horizontal',
 				roledescription: 'chart cursor',
-				keyshortcuts: 'ArrowLeft ArrowRight Home End Plus Minus 0 Enter Escape',
+				keyshortcuts: 'ArrowLeft ArrowRight Home End Plus Minus 0 Space Enter Escape',
 			},
 		});
 		this.element.style.height = `${this.#height}px`;
@@ -155,6 +155,7 @@ export class Plot extends Disposable {
 		if (shape !== this.#built || !this.#plot) {
 			this.#destroy();
 			this.#plot = new uPlot(this.#configuration(), data, this.element);
+			this.#pinByClick(this.#plot);
 			this.#built = shape;
 		} else {
 			this.#plot.setData(data, false);
@@ -246,7 +247,8 @@ export class Plot extends Disposable {
 				y: false,
 				move: (u, left, top) => [this.#snap(u, left), top],
 				points: { size: (_u, i) => (this.#layers.layers[i - 1]?.role === 'line' ? 6 : 0) },
-				drag: { x: true, y: false, setScale: false, dist: 4 },
+				// Its cursor snaps to rows, which it takes for a drag, and would keep the click to itself.
+				drag: { x: true, y: false, setScale: false, dist: 4, click: () => undefined },
 				focus: { prox: -1 },
 				bind: {
 					mousemove: (_u, _target, handler) => (event) => {
@@ -260,7 +262,7 @@ export class Plot extends Disposable {
 					mouseleave: (_u, _target, handler) => (event) => {
 						handler(event);
 						this.#pointer = '';
-						link.setCursor(null);
+						link.leave();
 						return null;
 					},
 				},
@@ -271,6 +273,22 @@ export class Plot extends Disposable {
 				draw: [(u) => drawMarks(u, this.#options.marks(), this.#options.theme(), this.#spec.size !== 'small')],
 			},
 		};
+	}
+
+	/** A click pins the step below it. A drag that selects a part ends in a click, too; a double click only zooms out. */
+	#pinByClick({ over }: uPlot): void {
+		const { link } = this.#options;
+		let pressed = Number.NaN;
+		let before: number | null = null;
+		over.addEventListener('mousedown', ({ clientX }) => {
+			pressed = clientX;
+		});
+		over.addEventListener('click', ({ button, detail, clientX }) => {
+			if (button !== 0 || detail !== 1 || !(Math.abs(clientX - pressed) < 4)) return;
+			before = link.pinned;
+			link.pin(link.cursor);
+		});
+		over.addEventListener('dblclick', () => link.pinStep(before));
 	}
 
 	#series(layer: Layers['layers'][number], theme: Theme): uPlot.Series {

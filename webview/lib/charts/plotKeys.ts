@@ -6,7 +6,7 @@ export type PlotAction =
 	| { readonly kind: 'page'; readonly pages: number }
 	| { readonly kind: 'edge'; readonly end: boolean }
 	| { readonly kind: 'zoom'; readonly factor: number }
-	| { readonly kind: 'reset' | 'clear' | 'open' };
+	| { readonly kind: 'reset' | 'clear' | 'open' | 'pin' };
 
 export interface KeyPress {
 	readonly key: string;
@@ -40,6 +40,8 @@ export function plotActionOf({ key, shift, control }: KeyPress): PlotAction | nu
 			return { kind: 'reset' };
 		case 'Escape':
 			return { kind: 'clear' };
+		case ' ':
+			return { kind: 'pin' };
 		case 'Enter':
 			return { kind: 'open' };
 		default:
@@ -71,7 +73,11 @@ export function actOnLink(link: PlotLink, action: PlotAction): void {
 			link.reset();
 			break;
 		case 'clear':
+			if (link.pinned !== null) link.pin(null);
 			link.setCursor(null);
+			break;
+		case 'pin':
+			link.pin(link.cursor ?? link.x.length - 1);
 			break;
 		case 'open':
 			break;

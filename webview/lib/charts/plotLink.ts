@@ -8,6 +8,12 @@ export interface Range {
 	readonly max: number;
 }
 
+/** What is in view, as it is kept over a reload. */
+export interface KeptView extends Range {
+	readonly following: boolean;
+	readonly growing: boolean;
+}
+
 /** What linked charts share: the x axis, the range in view, the row under the cursor. Charts draw what it says. */
 export class PlotLink extends Disposable {
 	readonly #viewChanged = this.register(new Emitter<void>());
@@ -20,6 +26,8 @@ export class PlotLink extends Disposable {
 	/** A view that follows keeps its beginning, not its width. */
 	#growing = false;
 	#cursor: number | null = null;
+	/** Step that the cursor returns to when the pointer leaves. */
+	#pinned: number | null = null;
 
 	/** Axis, range or following changed. */
 	readonly onViewChange = this.#viewChanged.event;
@@ -53,6 +61,46 @@ export class PlotLink extends Disposable {
 		return this.#cursor;
 	}
 
+	/** Step that was pinned; null: none. */
+	get pinned(): number | null {
+		return this.#pinned;
+	}
+
+	/** Row of the pinned step; null: none is pinned, or it is not among the rows (yet). */
+	get pinnedRow(): number | null {
+		if (this.#pinned === null) return null;
+		const row = nearestRow(this.#step, this.#pinned);
+		return this.#step[row] === this.#pinned ? row : null;
+	}
+
+	/** The part in view for {@link restore}; null: all there is. */
+	get kept(): KeptView | null {
+		return this.#range && { ...this.#range, following: this.#following, growing: this.#growing };
+	}
+
+	/** Shows what was kept, before there are rows. */
+	restore(view: KeptView | null, pinned: number | null): void {
+		this.#range = view && { min: view.min, max: view.max };
+		this.#following = view?.following ?? true;
+		this.#growing = view?.growing ?? false;
+		this.#pinned = pinned;
+		this.#viewChanged.fire();
+	}
+
+	/** Pins the step of a row, so that its values stay when the pointer leaves; the same again, or null, takes the pin away. */
+	pin(row: number | null): void {
+		const step = row === null ? undefined : this.#step[row];
+		this.pinStep(step === undefined || step === this.#pinned ? null : step);
+	}
+
+	pinStep(step: number | null): void {
+		const before = this.pinnedRow;
+		this.#pinned = step;
+		// The cursor that the pin held goes with it.
+		if (step === null && before !== null && before === this.#cursor) this.setCursor(null);
+		this.#viewChanged.fire();
+	}
+
 	/** The range that charts show: the chosen one, or all rows. */
 	get shown(): Range {
 		const { x } = this;
@@ -70,9 +118,9 @@ export class PlotLink extends Disposable {
 		this.#elapsed = elapsedOf(time);
 		// Rows may have come before it: the cursor stays at its place on the axis.
 		if (at !== undefined && at <= (this.x.at(-1) ?? Number.NEGATIVE_INFINITY)) this.setCursor(nearestRow(this.x, at));
-		else this.setCursor(null);
+		else this.leave();
 		const newEnd = this.x.at(-1);
-		if (this.#following && this.#range && end !== undefined && newEnd !== undefined && newEnd !== end) {
+		if (this.#following && this.#range && newEnd !== undefined && newEnd !== end) {
 			const width = this.#range.max - this.#range.min;
 			this.#range = { min: this.#growing ? this.#range.min : newEnd - width, max: newEnd };
 		}
@@ -167,6 +215,11 @@ export class PlotLink extends Disposable {
 		if (valid === this.#cursor) return;
 		this.#cursor = valid;
 		this.#cursorChanged.fire(valid);
+	}
+
+	/** The pointer is nowhere: the cursor goes to the pinned step. */
+	leave(): void {
+		this.setCursor(this.pinnedRow);
 	}
 
 	/** Moves the cursor by rows, from the end of what is in view if it is nowhere; brings it into view. */

@@ -4,7 +4,7 @@ import type { Theme } from '../theme.ts';
 /** Something that happened at an x position. */
 export interface PlotMark {
 	readonly x: number;
-	readonly kind: 'stage' | 'checkpoint' | 'hyperparameters' | 'alert' | 'lifecycle';
+	readonly kind: 'stage' | 'checkpoint' | 'hyperparameters' | 'alert' | 'lifecycle' | 'pin';
 	readonly label: string;
 }
 
@@ -28,6 +28,16 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, la
 		const x = Math.round(u.valToPos(mark.x, 'x', true));
 		// The first stage begins at step 0, a moment before the first row; axes differ in width by rounding.
 		if (x < bbox.left - size || x > bbox.left + bbox.width + size) continue;
+		if (mark.kind === 'pin') {
+			ctx.strokeStyle = theme.cursor;
+			ctx.lineWidth = 1.5 * ratio;
+			ctx.setLineDash([]);
+			ctx.beginPath();
+			ctx.moveTo(x + 0.5, bbox.top);
+			ctx.lineTo(x + 0.5, bbox.top + bbox.height);
+			ctx.stroke();
+			continue;
+		}
 		if (mark.kind === 'stage') {
 			ctx.strokeStyle = theme.secondary;
 			ctx.lineWidth = ratio;

@@ -84,6 +84,11 @@ export function paintLabels(
 		}
 		return text;
 	};
+	/** Edges that leave to the right pass behind the label of their node, not through it. */
+	const clear = (x: number, y: number, wide: number): void => {
+		context.fillStyle = theme.background;
+		context.fillRect(x - 2, y - fontSize * 0.6, wide + 4, fontSize * 1.2);
+	};
 	const write = (text: string, x: number, y: number, colour: string): number => {
 		context.lineWidth = 5;
 		context.strokeStyle = theme.background;
@@ -131,7 +136,16 @@ export function paintLabels(
 		const isOpen = isAbove && hidden === '' && node.children.length > 0;
 		const line = y - (isOpen ? fontSize * 0.62 : 0);
 		let at = x + apart;
-		let left = room;
+		const left = room;
+		const label = cut(
+			wordsOf(node),
+			[hidden, figure].reduce((room, text) => room - (text === '' ? 0 : width(text) + 6), left),
+		);
+		if (isOpen) {
+			const parts = [hidden, figure, label].filter((text) => text !== '');
+			const wide = parts.reduce((sum, text) => sum + width(text), 6 * Math.max(0, parts.length - 1));
+			if (wide > 0) clear(at, line, wide);
+		}
 		for (const [text, ink] of [
 			[hidden, palette.best.css],
 			[figure, theme.secondary],
@@ -139,10 +153,8 @@ export function paintLabels(
 			if (text === '') continue;
 			const used = write(text, at, line, ink) + 6;
 			at += used;
-			left -= used;
 		}
-		const text = cut(wordsOf(node), left);
-		if (text !== '') write(text, at, line, colour);
+		if (label !== '') write(label, at, line, colour);
 	}
 	context.textAlign = 'left';
 }

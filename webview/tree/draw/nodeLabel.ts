@@ -7,10 +7,13 @@ import { roleNames } from './nodeShapes.ts';
 /** What is written of a text beside its node, before it is cut to the room there is. */
 const longest = 160;
 
+/** Tags that a text begins with: `<think>`, `<|im_start|>`. They say nothing of a step, and are the same for all. */
+const leadingTags = /^(?:\s*<\/?[|\w][\w|-]{0,30}>)+\s*/;
+
 /** What a node says, in one line: its name, else its text; hidden characters are named. */
 export function wordsOf(node: TreeNode, limit = longest): string {
 	const { label, text, answer } = node;
-	const words = plainLabel(label ?? text.trimStart(), limit);
+	const words = plainLabel(label ?? (text.replace(leadingTags, '').trimStart() || text.trimStart()), limit);
 	if (words !== '') return words;
 	return answer === null ? `(${roleNames[node.role].toLowerCase()} without text)` : plainLabel(answer, limit);
 }

@@ -97,10 +97,13 @@ function remarksOf(
 			'The same completion got different values: the reward is not deterministic, so findings may come and go.',
 		);
 	}
-	if (content && form) remarks.push('The reward tells right answers from wrong ones and good form from bad.');
-	else if (content) {
+	if (content && form) {
 		remarks.push(
-			'The reward tells right answers from wrong ones and leaves the form alone: probes of form were left out.',
+			'Baseline only: an honest right answer scores above a plain wrong one, and good form above bad, so all probes were judged.',
+		);
+	} else if (content) {
+		remarks.push(
+			'Baseline only: an honest right answer scores above a plain wrong one. Form makes no difference, so probes of form were left out.',
 		);
 	} else if (form) {
 		remarks.push('The reward tells good form from bad and leaves the answer alone: only probes of form were judged.');

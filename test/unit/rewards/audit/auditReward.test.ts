@@ -73,13 +73,16 @@ describe('an audit', () => {
 		};
 		const content = await outcomes('lastAnswer');
 		assert.deepEqual(content.outcomes, ['held', 'held', 'skipped', 'held']);
-		assert.match(content.remarks, /tells right answers from wrong ones and leaves the form alone/);
+		assert.match(
+			content.remarks,
+			/Baseline only: an honest right answer scores above a plain wrong one\. Form makes no difference/,
+		);
 		const form = await outcomes('tagsSomewhere');
 		assert.deepEqual(form.outcomes, ['held', 'skipped', 'finding', 'skipped']);
 		assert.match(form.remarks, /tells good form from bad and leaves the answer alone/);
 		const both = await outcomes('bothLoosely');
 		assert.deepEqual(both.outcomes, ['held', 'held', 'finding', 'held']);
-		assert.match(both.remarks, /right answers from wrong ones and good form from bad\./);
+		assert.match(both.remarks, /^Baseline only: an honest right answer scores above a plain wrong one, and good form above bad/);
 		for (const [reward, remark] of [
 			['constant', /is 0\.5 for right and wrong answers, good and bad form alike/],
 			['never', /has no value on any row/],

@@ -1,0 +1,37 @@
+import * as v from 'valibot';
+import { placeSchema } from '../../src/protocol/rolloutsMessages.ts';
+
+const text = (max: number) => v.pipe(v.string(), v.maxLength(max));
+
+/** Characters of all texts together that outlive the page: each saving copies them. */
+export const maxKeptCharacters = 400_000;
+
+/** What was edited of a completion and not sent yet. */
+export const draftSchema = v.object({
+	place: placeSchema,
+	prefix: text(maxKeptCharacters),
+	/** As they were typed. */
+	temperature: text(100),
+	tokens: text(100),
+});
+export type Draft = v.InferOutput<typeof draftSchema>;
+
+export const keptContinuationsSchema = v.object({
+	drafts: v.pipe(v.array(draftSchema), v.maxLength(20)),
+	made: v.pipe(
+		v.array(
+			v.object({
+				number: v.pipe(v.number(), v.integer(), v.minValue(1)),
+				place: placeSchema,
+				prefix: text(maxKeptCharacters),
+				text: text(maxKeptCharacters),
+				state: v.picklist(['finished', 'stopped', 'failed']),
+				ended: v.boolean(),
+				failure: v.nullable(text(2000)),
+				temperature: v.number(),
+			}),
+		),
+		v.maxLength(20),
+	),
+});
+export type KeptContinuations = v.InferOutput<typeof keptContinuationsSchema>;
