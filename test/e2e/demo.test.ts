@@ -1,7 +1,7 @@
 // @reaches cli
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { node, root } from '../scripts/paths.ts';
@@ -45,6 +45,13 @@ test('npm run demo prints an address at which its run can be watched', { skip },
 		await page.status(/running/);
 		await page.frame.getByText('grpo', { exact: true }).first().waitFor();
 		await workbench.screenshot('demo');
+
+		// The first TypeScript file needs the language server, which the workbench has to have.
+		const reward = 'export const first = (samples: readonly unknown[]): number[] => samples.map(() => 0);\n';
+		writeFileSync(join(folder, 'first.reward.ts'), reward);
+		await workbench.openFile('first.reward.ts');
+		await workbench.page.getByText('Use in a Run').first().waitFor();
+		assert.equal(await workbench.toasts().filter({ hasText: 'tsserver' }).count(), 0);
 	});
 
 	await step('the run outlives the workbench', async () => {

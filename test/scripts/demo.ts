@@ -12,7 +12,7 @@ import { buildIfStale } from './build.ts';
 import { cache, keptPackage, node, root } from './paths.ts';
 import { attached, run as execute } from './process.ts';
 import { readArguments } from './readArguments.ts';
-import { installCodeServer } from './workbench/install.ts';
+import { installCodeServer, installTypescript } from './workbench/install.ts';
 import { serveLogin } from './workbench/login.ts';
 import { Server } from './workbench/server.ts';
 
@@ -118,11 +118,13 @@ async function inBrowser(folder: string): Promise<number> {
 	// The run is the person's own: its registry entry and control socket lie where their shell finds them too.
 	const { XDG_DATA_HOME, XDG_RUNTIME_DIR } = process.env;
 	const run = await startRun(folder, process.env);
+	const tsdk = await installTypescript(entry, console.log);
 	const server = new Server({
 		entry,
 		log: join(cache, 'demo-workbench.log'),
 		home: join(cache, `demo-workbench-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`),
 		...(values.port === undefined ? {} : { port: Number(values.port) }),
+		settings: { 'js/ts.tsdk.path': tsdk, 'typescript.tsdk': tsdk },
 		env: { XDG_DATA_HOME, XDG_RUNTIME_DIR, REASONING_LAB_OPEN: run },
 	});
 	await server.installExtension(keptPackage);

@@ -3,7 +3,7 @@
  * The native modules that it cannot do without come prebuilt, so its install scripts stay off and neither root nor a
  * compiler is needed. Where a compiler is there, two more are built: without them output channels stay empty.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cache, node } from '../paths.ts';
 import { run, tail } from '../process.ts';
@@ -26,6 +26,31 @@ export async function installCodeServer(say: (line: string) => void): Promise<st
 		say,
 	});
 	return join(folder, 'node_modules/code-server/out/node/entry.js');
+}
+
+/**
+ * Folder of the TypeScript that the workbench's own extensions ask for. code-server installs it by a script, and scripts stay
+ * off: without it, the first TypeScript file that is opened brings up "tsserver was deleted by another application".
+ *
+ * @param entry of code-server
+ */
+export async function installTypescript(entry: string, say: (line: string) => void): Promise<string> {
+	const wanted = join(dirname(entry), '../../lib/vscode/extensions/package.json');
+	const { dependencies } = JSON.parse(readFileSync(wanted, 'utf8')) as { dependencies?: Record<string, string> };
+	const range = dependencies?.typescript;
+	if (range === undefined) throw new Error(`${wanted} asks for no TypeScript any more.`);
+	const folder = await sharedFolder({
+		kind: 'workbench-typescript',
+		key: range.replace(/[^\w.-]+/g, '_'),
+		what: "the workbench's TypeScript",
+		make: async (made, signal) => {
+			makeProject(made);
+			const log = join(cache, 'workbench-typescript-install.log');
+			await npm(['install', `typescript@${range}`, '--ignore-scripts'], made, { signal, say, log });
+		},
+		say,
+	});
+	return join(folder, 'node_modules/typescript/lib');
 }
 
 interface Installing {
