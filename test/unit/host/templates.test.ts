@@ -21,6 +21,20 @@ const media = join(import.meta.dirname, '../../../media');
 const starter = join(media, 'templates/starter');
 const text = readFileSync(join(starter, 'starter.recipe.json'), 'utf8');
 
+test('what recipes and their pages say of the accuracy that a cold start goes to is what the recipe sets', () => {
+	const recipes = ['demo/addition', 'pytorch/small', 'expert-iteration/expert-iteration'];
+	for (const name of recipes) {
+		const recipe = readFileSync(join(media, `templates/${name}.recipe.json`), 'utf8');
+		const [, set] = /"heldOutAccuracy": ([\d.]+)/.exec(recipe) ?? [];
+		const page = readFileSync(join(media, 'templates', name.split('/')[0] as string, 'README.md'), 'utf8');
+		const said = [...`${recipe}\n${page}`.matchAll(/(\d+)% of (?:the|its) held-out problems/g)].map(([, share]) =>
+			Number(share),
+		);
+		assert.ok(said.length > 0, name);
+		assert.deepEqual([...new Set(said)], [Math.round(100 * Number(set))], name);
+	}
+});
+
 test('what the starter recipe says of its rewards is so', async () => {
 	const parsed = parseRecipe(text);
 	assert.ok(parsed.ok, JSON.stringify(parsed));
