@@ -7,6 +7,8 @@ import { Turns } from '../importers/turns.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 512;
+/** Of a row group that fails: each try may take seconds, and a group has thousands of portions. */
+const mostTries = 3;
 
 /** A Parquet file: its row groups are decoded in the decoding thread when rows of them are asked for. */
 export class ParquetTable implements DataTable {
@@ -19,6 +21,8 @@ export class ParquetTable implements DataTable {
 	readonly columns: readonly string[];
 	readonly #file: ParquetFile;
 	readonly #groups: readonly number[];
+	/** Of row groups that could not be read. */
+	readonly #faults = new Map<number, { readonly fault: string; readonly times: number }>();
 
 	private constructor(file: ParquetFile, groups: readonly number[], columns: readonly string[]) {
 		this.#file = file;
@@ -52,11 +56,15 @@ export class ParquetTable implements DataTable {
 	async rows(from: number, to: number): Promise<TableRow[]> {
 		const rows: TableRow[] = [];
 		let start = 0;
-		for (const count of this.#groups) {
+		for (const [group, count] of this.#groups.entries()) {
 			const end = start + count;
 			const first = Math.max(from, start);
 			const last = Math.min(to, end);
-			if (first < last) rows.push(...(await this.#read(first, last)));
+			for (let at = first; at < last; ) {
+				const read = await this.#read(group, at, last);
+				rows.push(...read);
+				at += read.length;
+			}
 			start = end;
 		}
 		return rows;
@@ -64,13 +72,19 @@ export class ParquetTable implements DataTable {
 
 	async *scan(signal?: AbortSignalLike, onWalk?: OnWalk): AsyncGenerator<TableRow> {
 		const turns = new Turns(signal);
-		for (let from = 0; from < this.rowCount; from += rowsAtOnce) {
-			for (const row of await this.rows(from, Math.min(this.rowCount, from + rowsAtOnce))) {
-				yield row;
-				if (turns.due) await turns.pass();
+		let end = 0;
+		for (const [group, count] of this.#groups.entries()) {
+			end += count;
+			for (let from = end - count; from < end; ) {
+				const rows = await this.#read(group, from, Math.min(end, from + rowsAtOnce));
+				for (const row of rows) {
+					yield row;
+					if (turns.due) await turns.pass();
+				}
+				from += rows.length;
+				await turns.pass();
+				onWalk?.(from, this.rowCount);
 			}
-			await turns.pass();
-			onWalk?.(Math.min(this.rowCount, from + rowsAtOnce), this.rowCount);
 		}
 	}
 
@@ -78,17 +92,20 @@ export class ParquetTable implements DataTable {
 		return this.#file.close();
 	}
 
-	/** Rows of one group; those of a damaged one are faults. */
-	async #read(from: number, to: number): Promise<TableRow[]> {
+	/** Rows of one group, at least one; those of a damaged one are faults. */
+	async #read(group: number, from: number, to: number): Promise<TableRow[]> {
+		const known = this.#faults.get(group);
+		const failed = (fault: string): TableRow[] =>
+			Array.from({ length: to - from }, (_, i) => ({ row: from + i, value: null, fault }));
+		if (known !== undefined && known.times >= mostTries) return failed(known.fault);
 		try {
-			return (await this.#file.rows(from, to)).map((value, i) => ({
-				row: from + i,
-				value: rowOfValue(value),
-				fault: null,
-			}));
+			const values = await this.#file.rows(from, to);
+			if (values.length === 0) throw new Error('the rows are not there');
+			return values.map((value, i) => ({ row: from + i, value: rowOfValue(value), fault: null }));
 		} catch (error) {
 			const fault = `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-			return Array.from({ length: to - from }, (_, i) => ({ row: from + i, value: null, fault }));
+			this.#faults.set(group, { fault, times: (known?.times ?? 0) + 1 });
+			return failed(fault);
 		}
 	}
 }

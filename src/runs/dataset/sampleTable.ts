@@ -1,23 +1,24 @@
 import { ColumnFinder, type TableColumn } from '../../core/dataset/table/tableColumns.ts';
-import type { RowValue } from '../../core/dataset/table/tableRow.ts';
+import { cellText, type RowValue } from '../../core/dataset/table/tableRow.ts';
 import type { DataTable } from './dataTable.ts';
 import { ParquetTable } from './parquetTable.ts';
 
 /** Rows that are looked at before anything is shown, as far as that takes no longer than a moment. */
-const sampled = { rows: 200, ms: 250 } as const;
+const sampled = { rows: 200, ms: 250, bytes: 16 << 20 } as const;
 
 /** Columns by the first rows. */
 export async function sampleTable(table: DataTable): Promise<{ columns: TableColumn[]; values: RowValue[] }> {
 	const finder = new ColumnFinder({ textNumbers: table.format === 'csv' || table.format === 'tsv' });
 	const values: RowValue[] = [];
 	const until = performance.now() + sampled.ms;
-	let rows = 0;
+	let [rows, bytes] = [0, 0];
 	for await (const { value } of table.scan()) {
 		if (value !== null) {
 			finder.add(value);
 			values.push(value);
+			for (const cell of Object.values(value)) bytes += cellText(cell).length;
 		}
-		if (++rows >= sampled.rows || (rows > 0 && performance.now() > until)) break;
+		if (++rows >= sampled.rows || bytes > sampled.bytes || performance.now() > until) break;
 	}
 	const { columns } = finder;
 	if (columns.length === 0 && table instanceof ParquetTable) {

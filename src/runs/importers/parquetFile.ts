@@ -45,10 +45,13 @@ export class ParquetFile implements FrameFile {
 		let start = 0;
 		for (const rows of shape.groups) {
 			const end = start + rows;
-			for (let from = Math.max(start, after?.number ?? 0); from < end; from += rowsAtOnce) {
+			let count = 0;
+			for (let from = Math.max(start, after?.number ?? 0); from < end; from += count) {
 				const to = Math.min(end, from + rowsAtOnce);
 				try {
 					const records = await this.rows(from, to);
+					count = records.length;
+					if (count === 0) throw new Error('the rows are not there');
 					for (let i = 0; i < records.length; i++) {
 						yield { offset: 0, length: 0, number: from + i + 1, records: [records[i]], fault: null, torn: false };
 						if (turns.due) await turns.pass();
@@ -91,7 +94,7 @@ export class ParquetFile implements FrameFile {
 		return this.#shape;
 	}
 
-	/** Rows `from` to `to` (excluded), all of one row group. Fails with an Error in words. */
+	/** Rows `from` to `to` (excluded), all of one row group; fewer where they are large. Fails with an Error in words. */
 	async rows(from: number, to: number): Promise<readonly unknown[]> {
 		return (await decodingThread.ask({ kind: 'rows', file: this.#decoded, from, to }, this.size)) as readonly unknown[];
 	}

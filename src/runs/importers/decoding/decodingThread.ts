@@ -6,7 +6,7 @@ const baseMs = 1500;
 const bytesPerMs = 4096;
 /** The thread ends when nothing is asked of it for so long. */
 const idleMs = 20_000;
-const heapMb = 1024;
+const heapMb = 384;
 
 interface Waiting {
 	readonly request: DecodingRequest;

@@ -12,6 +12,17 @@ const heldBytes = 48 << 20;
 const largestGroup = 1 << 30;
 /** A page that claims to be larger is not decompressed. */
 const largestPage = 256 << 20;
+/** Cells of a row group that are decoded at once. */
+const heldCells = 4 << 20;
+/** Of the rows of one answer: they are copied to the thread that asks. One row may have more. */
+const answerBytes = 32 << 20;
+const largestRow = 64 << 20;
+/**
+ * What a file may decode to: a dictionary of large texts and a few bytes that repeat them make terabytes out of kilobytes.
+ * Texts that data really repeat (a system prompt in every row) make ten times the file.
+ */
+const decodedBase = 64 << 20;
+const decodedPerByte = 200;
 
 export interface ParquetShape {
 	/** Rows of each row group. */
@@ -28,19 +39,32 @@ export class ParquetRows {
 	readonly #largest: number;
 	/** Bytes that may still be decompressed for the request at hand. */
 	#left = 0;
+	/** Bytes that the rows of the file may have, decoded, and those that rows before `#counted` have. */
+	readonly #mostDecoded: number;
+	#decoded = 0;
+	#counted = 0;
 	#metadata: FileMetaData | null = null;
 	#held: { readonly start: number; readonly end: number; readonly rows: readonly unknown[] } | null = null;
 
-	/** @param largest bytes that are decompressed for one request: what a file says of its row groups may be wrong */
-	constructor(descriptor: number, size: number, largest = largestGroup) {
-		this.#largest = largest;
+	/**
+	 * @param largest bytes that are decompressed for one request: what a file says of its row groups may be wrong
+	 * @param mostDecoded bytes that all of its rows may have
+	 */
+	constructor(
+		descriptor: number,
+		size: number,
+		largest = largestGroup,
+		mostDecoded = decodedBase + decodedPerByte * size,
+	) {
+		this.#mostDecoded = mostDecoded;
+		this.#largest = Math.min(largest, this.#mostDecoded);
 		this.#compressors = Object.fromEntries(
 			Object.entries(compressors).map(([name, decompress]) => [
 				name,
 				(input: Uint8Array, length: number) => {
 					if (length < 0 || length > largestPage) throw new Error(`a page of ${length} bytes`);
 					this.#left -= length;
-					if (this.#left < 0) throw new Error(`more than ${largest} bytes of pages at once`);
+					if (this.#left < 0) throw new Error(`more than ${this.#largest} bytes of pages at once`);
 					return decompress(input, length);
 				},
 			]),
@@ -75,11 +99,14 @@ export class ParquetRows {
 		return { groups, rows: rowsOf(metadata), columns };
 	}
 
-	/** Rows `from` to `to` (excluded), all of one row group. */
+	/**
+	 * Rows `from` to `to` (excluded), all of one row group; fewer, but at least one, where they are too large for one answer.
+	 * Fails where the rows of the file decode to far more than it holds.
+	 */
 	async rows(from: number, to: number): Promise<readonly unknown[]> {
 		const held = this.#held;
 		if (held !== null && from >= held.start && to <= held.end) {
-			return held.rows.slice(from - held.start, to - held.start);
+			return answerOf(held.rows.slice(from - held.start, to - held.start));
 		}
 		const metadata = await this.#footer();
 		let start = 0;
@@ -91,7 +118,8 @@ export class ParquetRows {
 		if (group === undefined) throw new Error(`no row ${from + 1}`);
 		const bytes = Number(group.total_byte_size);
 		if (bytes > largestGroup) throw new Error(`a row group of ${bytes} bytes`);
-		const small = bytes <= heldBytes;
+		const columns = Math.max(1, group.columns.length);
+		const small = bytes <= heldBytes && rowsOf(group) * columns <= heldCells;
 		const range = small ? { rowStart: start, rowEnd: start + rowsOf(group) } : { rowStart: from, rowEnd: to };
 		this.#left = this.#largest;
 		const rows = (
@@ -102,16 +130,50 @@ export class ParquetRows {
 				geoparquet: false,
 				...range,
 			})
-		).map(plain);
-		if (!small) return rows;
+		).map((row, i) => {
+			const whole = plain(row);
+			// Rows that are decoded again count once.
+			if (range.rowStart + i >= this.#counted) {
+				this.#counted = range.rowStart + i + 1;
+				this.#decoded += sizeOf(whole);
+				if (this.#decoded > this.#mostDecoded) {
+					throw new Error(
+						`its rows have more than ${this.#mostDecoded} bytes, made of a file of ${this.#buffer.byteLength}`,
+					);
+				}
+			}
+			return whole;
+		});
+		if (!small) return answerOf(rows);
 		this.#held = { start: range.rowStart, end: range.rowEnd, rows };
-		return rows.slice(from - start, to - start);
+		return answerOf(rows.slice(from - start, to - start));
 	}
 
 	async #footer(): Promise<FileMetaData> {
 		this.#metadata ??= await parquetMetadataAsync(this.#buffer, { geoparquet: false });
 		return this.#metadata;
 	}
+}
+
+/** The first rows, as many as fit into an answer. */
+function answerOf(rows: readonly unknown[]): readonly unknown[] {
+	let bytes = 0;
+	for (const [i, row] of rows.entries()) {
+		const size = sizeOf(row);
+		bytes += size;
+		if (i === 0 && size > largestRow) throw new Error(`a row of ${size} bytes`);
+		if (i > 0 && bytes > answerBytes) return rows.slice(0, i);
+	}
+	return rows;
+}
+
+/** Bytes of a plain value, about: characters of its texts, 8 for all else. */
+function sizeOf(value: unknown): number {
+	if (typeof value === 'string') return 8 + value.length;
+	if (typeof value !== 'object' || value === null) return 8;
+	let size = 8;
+	for (const inner of Object.values(value)) size += sizeOf(inner);
+	return size;
 }
 
 /** Damaged metadata lack it, or tell a negative number. */

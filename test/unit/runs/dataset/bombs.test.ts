@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { openTable } from '../../../../src/runs/dataset/openTable.ts';
+import { sampleTable } from '../../../../src/runs/dataset/sampleTable.ts';
+import { ParquetRows } from '../../../../src/runs/importers/decoding/parquetRows.ts';
+import { root } from '../../../scripts/paths.ts';
+import { builtProgram } from '../../../support/programs.ts';
+
+const bomb = (name: string) => join(root, 'test/fixtures/bombs', `${name}.parquet`);
+
+test('rows that decode to far more than their file holds are a fault', async (t) => {
+	const file = await open(bomb('texts'), 'r');
+	t.after(() => file.close());
+	const { size } = await file.stat();
+	assert.ok(size < 10_000);
+	const rows = new ParquetRows(file.fd, size);
+	assert.equal((await rows.shape()).rows, 100_000);
+	await assert.rejects(rows.rows(0, 512), /^Error: its rows have more than \d+ bytes, made of a file of \d+$/);
+});
+
+test('a file of honest size is read in answers of bounded size', async (t) => {
+	const file = await open(bomb('texts'), 'r');
+	t.after(() => file.close());
+	// As though the file had the bytes that its rows have.
+	const rows = new ParquetRows(file.fd, (await file.stat()).size, undefined, 2 ** 42);
+	let read = 0;
+	for (let from = 0; from < 64; ) {
+		const answer = await rows.rows(from, 64);
+		assert.ok(answer.length > 0 && answer.length <= 8, `${answer.length} rows of 4 MB`);
+		from += answer.length;
+		read += answer.length;
+	}
+	assert.equal(read, 64);
+});
+
+for (const name of ['texts', 'page', 'nulls']) {
+	test(`dataset check of ${name}.parquet ends with its reason within 500 MB`, async () => {
+		const told = "data:text/javascript,process.on('exit',()=>console.error('kB',process.resourceUsage().maxRSS))";
+		const check = [builtProgram('dist/cli.js'), 'dataset', 'check', bomb(name), '--answer', 'answer'];
+		const { code, stderr } = await promisify(execFile)(process.execPath, ['--import', told, ...check]).then(
+			() => assert.fail('it has nothing to check'),
+			(error: { code: number; stderr: string }) => error,
+		);
+		assert.equal(code, 2, stderr);
+		assert.match(stderr, /parquet, row 1, (cannot be read: |has no column).+/);
+		const kilobytes = Number(/^kB (\d+)/m.exec(stderr)?.[1]);
+		assert.ok(kilobytes < 500_000, `${kilobytes} kB`);
+	});
+}
+
+test('what is looked at before anything is shown has a bound in bytes', async (t) => {
+	const table = await openTable(bomb('texts'));
+	t.after(() => table.close());
+	const { values } = await sampleTable(table);
+	assert.deepEqual(values, []);
+});
