@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
@@ -8,6 +7,7 @@ import { parseTrace, soleAnswer } from '../core/trace/parseTrace.ts';
 import { r1Tags } from '../core/trace/trace.ts';
 import { createMathComparer, type MathComparer } from '../rewards/mathVerifier.ts';
 import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
+import { openNamed } from '../runs/safeFile.ts';
 import { printable } from './cliOutput.ts';
 import { parseArguments } from './parseArguments.ts';
 import type { Verb } from './verb.ts';
@@ -113,7 +113,8 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 			print({ value, reason });
 		}
 	};
-	for await (const chunk of createReadStream(path))
+	const handle = await openNamed(path);
+	for await (const chunk of handle.createReadStream())
 		for (const one of splitter.push(chunk as Uint8Array)) judgeLine(one);
 	// The last line may lack its end.
 	for (const one of splitter.push(new Uint8Array([10]))) if (one.length > 0) judgeLine(one);

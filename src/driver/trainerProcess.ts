@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { ProcessTree } from '../rewards/processTree.ts';
 import { underWatch } from '../rewards/underWatch.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { readLogFrom } from '../runs/runReader.ts';
+import { openToAppend } from '../runs/safeFile.ts';
 
 export interface TrainerProcessOptions {
 	/** The Python that has torch and TRL: a path, or a name on PATH. */
@@ -63,7 +64,7 @@ export class TrainerProcess {
 		// What the trainer starts may leave its process group; its environment tells whose it is.
 		const marker = `REASONING_LAB_TRAINER_GROUP=${randomBytes(12).toString('hex')}`;
 		const [name = '', value = ''] = marker.split('=');
-		const log = run === null ? null : await open(join(run, runFiles.log), 'a');
+		const log = run === null ? null : await openToAppend(join(run, runFiles.log));
 		try {
 			const start = log === null ? 0 : (await log.stat()).size;
 			const output = log === null ? ('pipe' as const) : log.fd;

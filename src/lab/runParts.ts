@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbortSignalLike } from '../base/async.ts';
 import { checkAborted } from '../base/async.ts';
@@ -9,7 +9,7 @@ import { openRun } from '../runs/openRun.ts';
 import type { RolloutSplit, RunContent } from '../runs/runContent.ts';
 import { runFiles, stepName, stepOf } from '../runs/runFiles.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
-import { listFolder } from '../runs/safeFile.ts';
+import { listFolder, openRegular } from '../runs/safeFile.ts';
 
 /** The rollouts of one step and split, as they are on disk. */
 export interface RunPart {
@@ -79,7 +79,7 @@ export function sameFile(a: string, b: string): boolean {
 
 /** Of the bytes of a file that end at a position: tells whether what was read is still what stands there. */
 export async function tailHash(folder: string, file: string, position: number): Promise<string> {
-	const handle = await open(join(folder, file), 'r');
+	const handle = await openRegular(folder, file);
 	try {
 		const length = Math.min(4096, position);
 		const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position - length);

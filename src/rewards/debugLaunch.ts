@@ -6,6 +6,7 @@ import { Failure } from '../base/failure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type LoadRequest, type RewardContext, scoreReplySchema } from '../protocol/rewardHost.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
+import { readNamed } from '../runs/safeFile.ts';
 
 /** A row on which a reward is to be debugged. */
 export interface DebugRequest {
@@ -50,7 +51,7 @@ export class DebugLaunch {
 
 	/** What came of it; null when the program was ended before it was done. */
 	async outcome(): Promise<DebugOutcome | null> {
-		const text = await readFile(this.args[2] as string, 'utf8').catch(() => null);
+		const text = (await readNamed(this.args[2] as string).catch(() => null))?.toString('utf8') ?? null;
 		return text === null ? null : decodeOrThrow(outcomeSchema, JSON.parse(text), 'The result of the debugged reward');
 	}
 

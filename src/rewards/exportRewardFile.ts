@@ -1,10 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { AdapterOptions } from '../core/reward/export/adapters.ts';
 import { exportReward, type RewardExport } from '../core/reward/export/exportReward.ts';
 import type { ExportTarget } from '../core/reward/export/exportTarget.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
+import { readNamed } from '../runs/safeFile.ts';
 import { readRewardFacts } from './readRewardFacts.ts';
 
 export interface ExportFileRequest extends Partial<AdapterOptions> {
@@ -55,7 +56,7 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 		throw new Failure('invalid', `${file} has more than ${largest} bytes.`);
 	}
 	const facts = await readRewardFacts(file, request.python, request.folder, request.signal);
-	const source = await readFile(file, 'utf8');
+	const source = (await readNamed(file, { largest })).toString('utf8');
 	const { weights, answer, think, conversational } = { ...defaults, ...request };
 	if (!/^[A-Za-z_]\w*$/.test(answer)) {
 		throw new Failure('invalid', `"${answer}" cannot be the name of a parameter.`, 'Name the answer column otherwise.');
@@ -66,11 +67,11 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 
 /** Writes an adapter where only an earlier one may lie. Fails with `exists`. */
 export async function writeAdapter(path: string, text: string): Promise<void> {
-	const old = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-		if (error.code === 'ENOENT') return null;
+	const old = await readNamed(path).catch((error: unknown) => {
+		if (Failure.from(error).reason === 'missing') return null;
 		throw Failure.from(error, `Cannot write ${path}`);
 	});
-	if (old !== null && !/^# Made from .* by "reasoning-lab export-reward"/.test(old)) {
+	if (old !== null && !/^# Made from .* by "reasoning-lab export-reward"/.test(old.toString('utf8'))) {
 		throw new Failure('exists', `${path} is there and is no adapter.`, 'Name another file.');
 	}
 	await writeFileAtomic(path, text);

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { readNamed } from '../runs/safeFile.ts';
 
 /** A reward file as a revision of its repository has it, with its local imports, in a folder of its own. */
 export interface RevisionCopy {
@@ -210,7 +211,7 @@ export async function copyRevision(
 	const batch = await git(top, ['cat-file', '--batch'], chosen.map(({ id }) => `${id}\n`).join(''), signal);
 	// The entry comes first.
 	const contents = parseBatch(batch.stdout, chosen.length);
-	const here = await readFile(real, 'utf8').catch(() => '');
+	const here = (await readNamed(real).catch(() => Buffer.alloc(0))).toString('utf8');
 	const root = await realpath(await mkdtemp(join(tmpdir(), 'reasoning-lab-revision-')));
 	const dispose = () => rm(root, { recursive: true, force: true });
 	try {

@@ -1,5 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
+import { openToAppend } from './safeFile.ts';
 
 /** A file of lines that grows: a line is whole and flushed, or it is not there. */
 export class AppendFile {
@@ -16,7 +17,7 @@ export class AppendFile {
 		let lines = text;
 		try {
 			if (this.#handle === null) {
-				this.#handle = await open(this.#path, 'a+');
+				this.#handle = await openToAppend(this.#path);
 				this.#size = (await this.#handle.stat()).size;
 				// A line that a crash has torn must not swallow the next one.
 				if (await endsTorn(this.#handle, this.#size)) lines = `\n${text}`;

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure, type Reason } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineOfRun, engineProgram } from './enginePrograms.ts';
 import { runFiles } from './runFiles.ts';
 import { readLogFrom, readRecord } from './runReader.ts';
-import { refuseLinks } from './safeFile.ts';
+import { openToAppend, refuseLinks } from './safeFile.ts';
 
 export interface LaunchOptions {
 	/** The embedded engine's program, dist/engine.js; the others lie beside it, and the run's recipe says which is taken. */
@@ -38,7 +38,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 		throw new Failure('missing', `The engine's program ${program} is not there.`, 'Install or build it again.');
 	}
 	const log = await refuseLinks(run)
-		.then(() => open(join(run, runFiles.log), 'a'))
+		.then(() => openToAppend(join(run, runFiles.log)))
 		.catch((error: unknown) => {
 			throw Failure.from(error, `Cannot write into ${run}`);
 		});

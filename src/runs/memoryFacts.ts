@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
@@ -13,6 +13,7 @@ import { contextFor, type SequenceLengths, sequenceLengths } from '../core/recip
 import { buildTokenizer } from '../core/text/vocabulary.ts';
 import { modelShapeSchema } from '../protocol/checkpointState.ts';
 import { openDataset } from './openDataset.ts';
+import { readNamed } from './safeFile.ts';
 
 /** A configuration is small; whatever is larger is none. */
 const largestConfig = 4 << 20;
@@ -99,9 +100,7 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 /** null: it is not there, too large, or no JSON. Links are followed: the hub's cache is made of them. */
 async function readJson(path: string): Promise<unknown> {
 	try {
-		const file = await stat(path);
-		if (!file.isFile() || file.size > largestConfig) return null;
-		return JSON.parse(await readFile(path, 'utf8'));
+		return JSON.parse((await readNamed(path, { largest: largestConfig })).toString('utf8'));
 	} catch {
 		return null;
 	}
@@ -112,7 +111,8 @@ async function cachedFolder(id: string, revision: string, variables: NodeJS.Proc
 	const home = variables.HF_HOME ?? join(variables.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface');
 	const cache = variables.HF_HUB_CACHE ?? join(home, 'hub');
 	const model = join(cache, `models--${id.replaceAll('/', '--')}`);
-	const named = (await readFile(join(model, 'refs', revision), 'utf8').catch(() => revision)).trim();
+	const ref = await readNamed(join(model, 'refs', revision), { largest: 1024 }).catch(() => null);
+	const named = (ref?.toString('utf8') ?? revision).trim();
 	const folder = join(model, 'snapshots', named);
 	if (/^[\w.-]+$/.test(named) && (await stat(folder).catch(() => null))?.isDirectory()) return folder;
 	throw new Failure(

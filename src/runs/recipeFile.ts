@@ -1,8 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { type ParseError, parse } from 'jsonc-parser';
 import { Failure } from '../base/failure.ts';
 import { type ParsedRecipe, parseRecipe, recipeOrThrow, repeatedKeys } from '../core/recipe/parseRecipe.ts';
 import type { Recipe } from '../protocol/recipe.ts';
+import { readNamed } from './safeFile.ts';
 
 /** A recipe is written by hand. */
 const largestRecipe = 4 << 20;
@@ -10,17 +11,20 @@ const largestRecipe = 4 << 20;
 /** The text of a recipe file. Fails with `missing`, `denied`, `invalid`. */
 async function readText(path: string): Promise<string> {
 	try {
-		const info = await stat(path);
-		if (!info.isFile()) throw new Failure('invalid', `${path} is not a file.`, 'Name a *.recipe.json file.');
-		if (info.size > largestRecipe) {
-			throw new Failure('invalid', `${path} has ${info.size} bytes: it is no recipe.`, 'Name a *.recipe.json file.');
-		}
-		return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '');
+		return (await readNamed(path, { largest: largestRecipe })).toString('utf8').replace(/^\uFEFF/, '');
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-			throw new Failure('missing', `The recipe ${path} does not exist.`, 'Name a *.recipe.json file.');
+		const failure = Failure.from(error, `Cannot read the recipe ${path}`);
+		const action = 'Name a *.recipe.json file.';
+		switch (failure.reason) {
+			case 'missing':
+				throw new Failure('missing', `The recipe ${path} does not exist.`, action);
+			case 'invalid':
+				throw new Failure('invalid', `${path} is not a file.`, action);
+			case 'unsupported':
+				throw new Failure('invalid', `${path} is no recipe: it has more than ${largestRecipe} bytes.`, action);
+			default:
+				throw failure;
 		}
-		throw Failure.from(error, `Cannot read the recipe ${path}`);
 	}
 }
 

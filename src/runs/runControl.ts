@@ -89,7 +89,7 @@ async function readToken({ socketPath, tokenPath }: ControlLocation): Promise<st
 	}
 	let file: Awaited<ReturnType<typeof open>>;
 	try {
-		file = await open(tokenPath, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+		file = await open(tokenPath, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
 	} catch (error) {
 		throw Failure.from(error, `Cannot read ${tokenPath}`);
 	}

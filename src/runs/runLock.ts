@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { link, lstat, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -201,7 +202,7 @@ async function holderOf(
 }
 
 async function readText(path: string): Promise<string> {
-	const file = await open(path, 'r');
+	const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 	try {
 		return await file.readFile('utf8');
 	} finally {

@@ -1,4 +1,5 @@
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
@@ -25,7 +26,7 @@ import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { RunLock } from './runLock.ts';
 import { readRecord } from './runReader.ts';
 import { lockPatience } from './runStatus.ts';
-import { openRegular, refuseLinks } from './safeFile.ts';
+import { openNamed, openRegular, openToAppend, refuseLinks } from './safeFile.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';
 
 /** What the engine says about a new run; the writer adds format, status, times and the process. */
@@ -316,7 +317,7 @@ export class RunWriter {
 		void this.#queue.queue(async () => {
 			if (this.#closed) return;
 			try {
-				this.#log ??= await open(join(this.folder, runFiles.log), 'a');
+				this.#log ??= await openToAppend(join(this.folder, runFiles.log));
 				await this.#log.appendFile(`${new Date().toISOString()} ${text}\n`);
 			} catch {
 				// A full disk stops the run where its data is written, not here.
@@ -356,7 +357,7 @@ async function writeManifest(folder: string, head: Omit<CheckpointManifest, 'fil
 	const files: { name: string; bytes: number }[] = [];
 	for (const name of await checkpointFileNames(folder)) {
 		if (name === manifestName) continue;
-		const handle = await open(join(folder, name), 'r+');
+		const handle = await openNamed(join(folder, name), name, constants.O_RDWR);
 		try {
 			await handle.sync();
 			files.push({ name, bytes: (await handle.stat()).size });

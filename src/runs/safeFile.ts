@@ -45,9 +45,10 @@ export async function openRegular(root: string, relative: string): Promise<FileH
  * Opens a file that a person or a recipe names: a link is followed, but a pipe is not waited for, and a pipe, a device or a
  * folder is refused. Fails with `missing`, `invalid` or `denied`.
  * @param what the file for people, as the beginning of a sentence: 'The dataset train.jsonl'
+ * @param flags how it is opened; for reading, unless they say otherwise. A pipe that nobody reads is refused, too
  */
-export async function openNamed(path: string, what = path): Promise<FileHandle> {
-	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+export async function openNamed(path: string, what = path, flags: number = constants.O_RDONLY): Promise<FileHandle> {
+	const handle = await open(path, flags | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		const { code } = error as { code?: unknown };
 		if (code === 'ENOENT')
 			throw new Failure('missing', `${what} does not exist.`, 'Correct the path.', { cause: error });
@@ -66,6 +67,24 @@ export async function openNamed(path: string, what = path): Promise<FileHandle> 
 
 function notRegular(what: string): Failure {
 	return new Failure('invalid', `${what} is not a regular file, so it is not read.`, 'Name a file.');
+}
+
+/**
+ * Opens a file of ours for appending (and reading its end), and makes it where it is not there. What lies under its name may
+ * be somebody else's: a link, a pipe or a device is refused. Fails with `invalid`, `denied` or `full`.
+ */
+export async function openToAppend(path: string): Promise<FileHandle> {
+	const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+	const handle = await open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot write ${path}`);
+	});
+	if ((await handle.stat()).isFile()) return handle;
+	await handle.close();
+	throw new Failure(
+		'invalid',
+		`${path} is not a regular file, so nothing is written there.`,
+		'Remove it, then try again.',
+	);
 }
 
 /** A whole file that a person or a recipe names. Fails as `openNamed`, and with `unsupported` where it is larger. */

@@ -1,9 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { TreeEventOf } from '../protocol/treeLog.ts';
 import { labHome } from './runRegistry.ts';
+import { readNamed } from './safeFile.ts';
 
 /*
  * The log of a search names what the search goes on with: servers, names of keys, files, programs. Whoever wrote a log may not be
@@ -35,7 +36,7 @@ export async function sealKey(home = labHome()): Promise<Buffer | null> {
 }
 
 async function readKey(path: string): Promise<Buffer> {
-	const key = Buffer.from((await readFile(path, 'utf8')).trim(), 'hex');
+	const key = Buffer.from((await readNamed(path, { largest: 1024 })).toString('utf8').trim(), 'hex');
 	if (key.length !== keyBytes) throw new Failure('invalid', `${path} is no key.`);
 	return key;
 }

@@ -1,11 +1,12 @@
 import type { Dirent } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { ensureFolder, removeAsideFiles, renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
 import { readManifest } from './checkpointFiles.ts';
 import { parseLine, splitLines } from './jsonLines.ts';
 import { runFiles, stepOf } from './runFiles.ts';
+import { readNamed } from './safeFile.ts';
 
 /**
  * A checkpoint that replaces one of the same step is swapped in two renames; an end between them leaves the old one
@@ -82,8 +83,8 @@ async function splitLog(
 	keep: (line: SteppedLine) => boolean,
 ): Promise<number> {
 	const path = join(run, name);
-	const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-		if (error.code === 'ENOENT') return null;
+	const bytes = await readNamed(path, { largest: Number.MAX_SAFE_INTEGER }).catch((error: unknown) => {
+		if (Failure.from(error).reason === 'missing') return null;
 		throw error;
 	});
 	if (bytes === null) return -1;

@@ -1,11 +1,12 @@
-import { lstat, open, rename, truncate, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { lstat, rename, truncate, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import type { TreeEvent } from '../protocol/treeLog.ts';
 import { asidePath } from '../runs/atomicFile.ts';
 import { LineSplitter } from '../runs/jsonLines.ts';
-import { openRegular } from '../runs/safeFile.ts';
+import { openNamed, openRegular } from '../runs/safeFile.ts';
 import { readTreeLine } from '../runs/searchLog.ts';
 
 /** A log that is larger is not gone on with. */
@@ -97,7 +98,7 @@ export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): 
 	const last = readTreeLine(torn);
 	try {
 		if (typeof last !== 'string') {
-			const handle = await open(path, 'a');
+			const handle = await openNamed(path, path, constants.O_WRONLY | constants.O_APPEND);
 			try {
 				await handle.appendFile('\n');
 				await handle.datasync();

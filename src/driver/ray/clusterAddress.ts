@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { readNamed } from '../../runs/safeFile.ts';
 
 export interface Cluster {
 	/** Base of every request, without a slash at its end: `http://127.0.0.1:8265`. */
@@ -73,8 +73,8 @@ async function clusterToken(environment: Environment): Promise<string> {
 		environment.RAY_AUTH_TOKEN_PATH ||
 		(environment.RAY_AUTH_MODE === 'token' ? join(homedir(), '.ray', 'auth_token') : '');
 	if (path === '') return '';
-	const text = await readFile(path, 'utf8').catch((error: unknown) => {
+	const text = await readNamed(path, { largest: 1 << 16 }).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read the token of the Ray cluster, ${path}`);
 	});
-	return text.trim();
+	return text.toString('utf8').trim();
 }

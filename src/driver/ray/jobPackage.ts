@@ -4,7 +4,7 @@ import { basename, isAbsolute, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { openRegular } from '../../runs/safeFile.ts';
+import { openNamed, openRegular } from '../../runs/safeFile.ts';
 import type { ClusterPlace } from './clusterPlace.ts';
 import { mapRecipePaths } from './recipePaths.ts';
 import { type ZipEntry, zipArchive } from './zipArchive.ts';
@@ -154,7 +154,7 @@ async function bytesOf(path: string): Promise<number | null> {
 /** A file (path '') or the files of a folder, with paths relative to it. */
 async function* filesOf(root: string): AsyncGenerator<ZipEntry> {
 	if ((await stat(root)).isFile()) {
-		yield { path: '', bytes: await readFile(root) };
+		yield { path: '', bytes: await readWhole(root) };
 		return;
 	}
 	yield* walk(root, '');
@@ -165,8 +165,18 @@ async function* walk(root: string, below: string): AsyncGenerator<ZipEntry> {
 		const path = below === '' ? name : `${below}/${name}`;
 		// A file of a model folder may be a link into a cache.
 		const info = await stat(join(root, path)).catch(() => null);
-		if (info?.isFile()) yield { path, bytes: await readFile(join(root, path)) };
+		if (info?.isFile()) yield { path, bytes: await readWhole(join(root, path)) };
 		else if ((await lstat(join(root, path))).isDirectory()) yield* walk(root, path);
+	}
+}
+
+/** What was a file a moment ago: should it be a pipe now, it is not waited for. */
+async function readWhole(path: string): Promise<Buffer> {
+	const handle = await openNamed(path);
+	try {
+		return await handle.readFile();
+	} finally {
+		await handle.close();
 	}
 }
 

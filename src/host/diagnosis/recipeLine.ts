@@ -1,10 +1,11 @@
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { recipePlace } from '../../core/recipe/recipePlace.ts';
 import { runFiles } from '../../runs/runFiles.ts';
+import { readSmallFile } from '../../runs/safeFile.ts';
 
 const largestRecipe = 1 << 20;
 const mostFiles = 200;
@@ -19,9 +20,8 @@ async function recipeOf(runFolder: string, name: string): Promise<string> {
 	const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.recipe.json'));
 	for (const file of files.slice(0, mostFiles)) {
 		const path = join(folder, file);
-		const info = await lstat(path).catch(() => null);
-		if (!info?.isFile() || info.size > largestRecipe) continue;
-		const recipe: unknown = parse(await readFile(path, 'utf8').catch(() => ''));
+		const text = await readSmallFile(folder, file, largestRecipe).catch(() => '');
+		const recipe: unknown = parse(text);
 		if ((recipe as { name?: unknown } | undefined)?.name === name) found.push(path);
 	}
 	return found.length === 1 ? (found[0] as string) : join(runFolder, runFiles.recipe);

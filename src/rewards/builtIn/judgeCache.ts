@@ -61,7 +61,11 @@ export class JudgeCache {
 		await this.#writes.queue(async () => {
 			try {
 				await mkdir(dirname(path), { recursive: true });
-				const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600);
+				const handle = await open(
+					path,
+					constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0),
+					0o600,
+				);
 				try {
 					await handle.write(`${JSON.stringify({ key, reply })}\n`);
 				} finally {

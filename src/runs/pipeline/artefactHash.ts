@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { lstat, open, readdir, stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { manifestName } from '../checkpointFiles.ts';
-import { openRegular } from '../safeFile.ts';
+import { openNamed, openRegular } from '../safeFile.ts';
 
 export interface ArtefactHash {
 	readonly sha256: string;
@@ -28,12 +28,12 @@ export async function hashPath(path: string): Promise<ArtefactHash> {
 	const info = await stat(path).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${path}`);
 	});
-	if (info.isDirectory()) return hashFolder(path, '', (name) => open(join(path, name), 'r'));
+	if (info.isDirectory()) return hashFolder(path, '', (name) => openNamed(join(path, name)));
 	if (!info.isFile()) throw new Failure('invalid', `${path} is neither a file nor a folder.`);
-	return hashHandle(await open(path, 'r'));
+	return hashHandle(await openNamed(path));
 }
 
-type Handle = Awaited<ReturnType<typeof open>>;
+type Handle = Awaited<ReturnType<typeof openNamed>>;
 
 async function hashHandle(handle: Handle): Promise<ArtefactHash> {
 	const hash = createHash('sha256');

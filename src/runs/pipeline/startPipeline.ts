@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { Failure, type Reason } from '../../base/failure.ts';
@@ -21,7 +21,7 @@ import { type ReadRecipe, readRecipeFile } from '../recipeFile.ts';
 import { machineOf } from '../recipeMachine.ts';
 import { connectRun } from '../runControl.ts';
 import { isPipelineFolder } from '../runRegistry.ts';
-import { openRegular } from '../safeFile.ts';
+import { openRegular, openToAppend } from '../safeFile.ts';
 import {
 	claimsRunning,
 	hashRecipe,
@@ -201,7 +201,7 @@ async function launchPipeline(
 	}
 	await refuseLinks(folder);
 	const before = (await readPipeline(folder)).attempt;
-	const log = await open(join(folder, pipelineFiles.log), 'a').catch((error: unknown) => {
+	const log = await openToAppend(join(folder, pipelineFiles.log)).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot write into ${folder}`);
 	});
 	let ended: number | string | null = null;

@@ -1,4 +1,4 @@
-import { mkdir, open, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import {
@@ -14,7 +14,7 @@ import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
 import { formatLine, LineSplitter, parseLine } from '../../runs/jsonLines.ts';
 import { RunLock } from '../../runs/runLock.ts';
-import { openRegular, readJson } from '../../runs/safeFile.ts';
+import { openRegular, openToAppend, readJson } from '../../runs/safeFile.ts';
 
 export const dataFiles = { data: 'data.json', progress: 'progress.jsonl', trees: 'trees', lock: '.lock' } as const;
 export const exportFile = (kind: DataExport): string => `${kind}.jsonl`;
@@ -233,7 +233,7 @@ export class DataFolder {
 /** @returns bytes that were written; they are on the disk */
 async function append(path: string, text: string): Promise<number> {
 	try {
-		const handle = await open(path, 'a');
+		const handle = await openToAppend(path);
 		try {
 			await handle.appendFile(text);
 			await handle.datasync();

@@ -91,6 +91,54 @@ describe('the import table of docs/architecture.md', () => {
 		}
 	});
 
+	test('a file is opened so that a pipe in its place is not waited for', () => {
+		/** Files that are opened otherwise, and why that is safe. */
+		const others: Readonly<Record<string, string>> = {
+			'src/cli/versionVerb.ts': 'the package itself',
+			'src/driver/ray/jobPackage.ts': 'the programs in dist',
+			'src/environment/doctor/doctor.ts': 'the package itself',
+			'src/environment/machine/rocm.ts': 'a file of the system',
+			'src/environment/setup/requirements.ts': 'the package itself',
+			'src/environment/setup/setupLog.ts': 'a log in the storage of this user',
+			'src/rewards/host/once.ts': 'a request that the caller has just written',
+			'src/rewards/host/rewardSource.ts': 'a file that this process has loaded already',
+			'src/rewards/hostPrograms.ts': 'the programs in dist',
+			'src/rewards/sandbox/harnessFiles.ts': 'the package itself',
+			'src/rewards/sandbox/inheritedDescriptors.ts': '/dev/null',
+			'src/runs/atomicFile.ts': 'folders, which are flushed',
+			'src/runs/importers/openedFile.ts': 'flags that are made the line before',
+			'src/search/tools/workspaceTool.ts': 'flags that are made the line before',
+		};
+		const opening = [
+			'open',
+			'openSync',
+			'readFile',
+			'readFileSync',
+			'createReadStream',
+			'createWriteStream',
+			'appendFile',
+		];
+		const unsafe = new Set<string>();
+		let safe = 0;
+		for (const path of sourcesOf('src')) {
+			const text = read(path);
+			const names = [...text.matchAll(/import \{([^}]+)\} from 'node:fs(?:\/promises)?'/g)]
+				.flatMap(([, list = '']) => list.split(','))
+				.map((name) => name.trim())
+				.filter((name) => opening.includes(name));
+			if (names.length === 0) continue;
+			for (const { index } of text.matchAll(new RegExp(`(?<![.\\w#])(?:${names.join('|')})\\(`, 'g'))) {
+				const call = text.slice(index, text.indexOf(';\n', index));
+				// A declaration of that name, or a method.
+				if (/^\w+\([^)]*: /.test(call)) continue;
+				if (/O_NONBLOCK|'wx'|['`]\/(?:proc|sys)\//.test(call)) safe++;
+				else unsafe.add(path);
+			}
+		}
+		assert.ok(safe > 20, `${safe}`);
+		assert.deepEqual([...unsafe].toSorted(), Object.keys(others).toSorted());
+	});
+
 	test('what may block is not used where the editor runs', () => {
 		for (const path of sourcesOf('src/host', 'src/runs', 'src/rpc', 'src/core', 'src/protocol')) {
 			assert.doesNotMatch(read(path), /\b\w+Sync\(/, path);
