@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { DecodingAnswer, DecodingRequest, DecodingResult } from './decodingMessages.ts';
 
 /** What one request may take: decoding takes a fraction of a second for what trainers write. */
-const baseMs = 1500;
+const baseMs = 4000;
 const bytesPerMs = 4096;
 /** The thread ends when nothing is asked of it for so long. */
 const idleMs = 20_000;
