@@ -5,7 +5,7 @@ import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments } from './parseArguments.ts';
-import { formatNumber } from './textForms.ts';
+import { counted, formatNumber } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 /** Faults that are shown to a person; `--json` has all. */
@@ -63,9 +63,9 @@ function linesOf(inspection: Inspection): string[] {
 		`${folder}: ${trainer} (${format})`,
 		`training: ${numbersText(inspection)}`,
 		...(validation === null ? [] : [`evaluation: ${numbersText(validation)}`]),
-		`metrics: ${metricRows} steps`,
+		`metrics: ${counted(metricRows, 'step')}`,
 		...notes.map((note) => `note: ${note}`),
-		skipped.length === 0 ? 'skipped: nothing' : `skipped: ${lost} records`,
+		skipped.length === 0 ? 'skipped: nothing' : `skipped: ${counted(lost, 'record')}`,
 		...skipped.slice(0, mostShown).map(({ file, line, message }) => {
 			return `  ${file}${line === null ? '' : `, line ${line}`}: ${message}`;
 		}),
@@ -74,11 +74,12 @@ function linesOf(inspection: Inspection): string[] {
 }
 
 function numbersText({ steps, groups, rollouts, nulls, meanReward }: RolloutNumbers): string {
-	const range = steps === null || steps.length === 0 ? '' : ` (${steps[0]} to ${steps.at(-1)})`;
+	const [first, last] = [steps?.[0], steps?.at(-1)];
+	const range = first === undefined ? '' : first === last ? ` (${first})` : ` (${first} to ${last})`;
 	return [
-		...(steps === null ? [] : [`${steps.length} steps${range}`]),
-		`${groups} groups`,
-		`${rollouts} rollouts`,
+		...(steps === null ? [] : [`${counted(steps.length, 'step')}${range}`]),
+		counted(groups, 'group'),
+		counted(rollouts, 'rollout'),
 		`mean reward ${formatNumber(meanReward)}`,
 		...(nulls === 0 ? [] : [`${nulls} without a reward`]),
 	].join(', ');

@@ -9,6 +9,7 @@ import {
 	type PairingOptions,
 	pairGroup,
 	preferencePair,
+	ranked,
 	whyUnpaired,
 } from '../core/export/preferencePairs.ts';
 import { rewardCase } from '../core/export/rewardCase.ts';
@@ -275,6 +276,8 @@ class Export {
 			const candidate = {
 				index: line.index,
 				reward: line.reward,
+				// Our own totals are recorded, and some algorithms' advantages compare no completions of one prompt.
+				advantage: this.#run.format === ownFormat ? null : line.advantage,
 				length: line.tokens?.text.length ?? [...messageText(line.completion)].length,
 				text: textKey(text),
 			};
@@ -289,7 +292,7 @@ class Export {
 	async #writeBest(step: number, groups: ReadonlyMap<number, readonly Candidate[]>, best: number): Promise<void> {
 		const chosen = new Map<number, Set<number>>();
 		for (const [group, candidates] of groups) {
-			const order = [...candidates].sort((a, b) => b.reward - a.reward || a.index - b.index);
+			const order = ranked(candidates);
 			chosen.set(group, new Set(order.slice(0, best).map(({ index }) => index)));
 			for (let n = order.length; n > best; n--)
 				this.#count.leaveOut(`that are not among the best ${best} of their group`);
@@ -309,8 +312,11 @@ class Export {
 			}
 		>();
 		for (const [group, candidates] of groups) {
-			const pairs = pairGroup(candidates, pairing);
-			if (pairs.length === 0) this.#count.leaveOut(`groups ${whyUnpaired(candidates, pairing)}`);
+			const { pairs, contradicted } = pairGroup(candidates, pairing);
+			if (pairs.length === 0) this.#count.leaveOut(`groups ${whyUnpaired(candidates, pairing, contradicted)}`);
+			for (let n = contradicted; n > 0; n--) {
+				this.#count.leaveOut('pairs whose rewards are in another order than the recorded advantages');
+			}
 			for (const { chosen, rejected } of pairs) {
 				const pair = { chosen: null, rejected: null };
 				partners.set(`${group} ${chosen}`, { pair, side: 'chosen' });

@@ -26,6 +26,11 @@ export interface PairingOptions {
 export interface Candidate {
 	readonly index: number;
 	readonly reward: number;
+	/**
+	 * By which the trainer ranked the group, where the total is inferred from what it recorded: goes before the reward. null or
+	 * absent: not recorded, or not needed.
+	 */
+	readonly advantage?: number | null;
 	/** In whatever unit, the same for all. */
 	readonly length: number;
 	/** Rollouts of one text have one key: they make no pair with each other. */
@@ -37,32 +42,67 @@ export interface IndexPair {
 	readonly rejected: number;
 }
 
+export interface GroupPairs {
+	readonly pairs: readonly IndexPair[];
+	/** Pairs that were not made because the rewards are in another order than the recorded advantages. */
+	readonly contradicted: number;
+}
+
+/** Advantages are float32: totals that differ by rounding are not in another order. */
+const rounding = 1e-6;
+
+/** The best first: by recorded advantage where each has one, then by reward, then the first. */
+export function ranked(candidates: readonly Candidate[]): Candidate[] {
+	const credited = hasAdvantages(candidates);
+	const rank = ({ advantage, reward }: Candidate) => (credited ? (advantage as number) : reward);
+	return [...candidates].sort((a, b) => rank(b) - rank(a) || b.reward - a.reward || a.index - b.index);
+}
+
+function hasAdvantages(candidates: readonly Candidate[]): boolean {
+	return candidates.every(({ advantage }) => typeof advantage === 'number' && Number.isFinite(advantage));
+}
+
 /**
  * Pairs of one group: the best with the worst, then the next best with the next worst, as long as their rewards differ by
- * the margin. With a length ratio the best takes the worst that is about as long.
+ * the margin. With a length ratio the best takes the worst that is about as long. Where advantages were recorded, they say
+ * which is better; a pair whose rewards say otherwise is not made, for one of the two is wrong.
  */
 export function pairGroup(
 	candidates: readonly Candidate[],
 	{ perGroup = 1, margin = 0, lengthRatio }: PairingOptions = {},
-): IndexPair[] {
-	const best = [...candidates].sort((a, b) => b.reward - a.reward || a.index - b.index);
+): GroupPairs {
+	const credited = hasAdvantages(candidates);
+	const best = ranked(candidates);
 	const used = new Set<Candidate>();
 	const pairs: IndexPair[] = [];
+	let contradicted = 0;
 	for (const chosen of best) {
 		if (pairs.length >= perGroup) break;
 		if (used.has(chosen)) continue;
-		for (let i = best.length - 1; i >= 0; i--) {
-			const rejected = best[i] as Candidate;
-			const difference = chosen.reward - rejected.reward;
-			if (!(difference > 0) || difference < margin) break;
+		for (const rejected of best.toReversed()) {
+			if (rejected === chosen) break;
 			if (used.has(rejected) || rejected.text === chosen.text) continue;
 			if (lengthRatio !== undefined && !alike(chosen.length, rejected.length, lengthRatio)) continue;
+			const difference = chosen.reward - rejected.reward;
+			if (credited && disagree(chosen, rejected)) {
+				contradicted++;
+				continue;
+			}
+			if (!(difference > 0) || difference < margin) continue;
 			used.add(chosen).add(rejected);
 			pairs.push({ chosen: chosen.index, rejected: rejected.index });
 			break;
 		}
 	}
-	return pairs;
+	return { pairs, contradicted };
+}
+
+/** Whether the rewards of two tell another order than their advantages, of which the first one's is not the smaller. */
+function disagree(chosen: Candidate, rejected: Candidate): boolean {
+	const tolerance = rounding * Math.max(1, Math.abs(chosen.reward), Math.abs(rejected.reward));
+	const difference = chosen.reward - rejected.reward;
+	if (Math.abs(difference) <= tolerance) return false;
+	return difference < 0 || chosen.advantage === rejected.advantage;
 }
 
 function alike(a: number, b: number, ratio: number): boolean {
@@ -70,8 +110,9 @@ function alike(a: number, b: number, ratio: number): boolean {
 }
 
 /** Why a group makes no pair, for the summary. */
-export function whyUnpaired(candidates: readonly Candidate[], options: PairingOptions): string {
+export function whyUnpaired(candidates: readonly Candidate[], options: PairingOptions, contradicted = 0): string {
 	if (candidates.length < 2) return 'with fewer than two rewarded rollouts';
+	if (contradicted > 0) return 'without a pair whose rewards and recorded advantages agree';
 	const rewards = candidates.map(({ reward }) => reward);
 	const spread = Math.max(...rewards) - Math.min(...rewards);
 	if (!(spread > 0)) return 'whose rewards are all equal';

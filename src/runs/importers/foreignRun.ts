@@ -9,9 +9,11 @@ import { FaultList } from './faultList.ts';
 import type { FoundFile } from './folderView.ts';
 import { foreignRecordOf } from './foreignRecordOf.ts';
 import { ForeignStep } from './foreignStep.ts';
+import { learntOf } from './learnt.ts';
 import { MetricSources } from './metricSources.ts';
+import { openFrames } from './openFrames.ts';
 import { RolloutSteps } from './rolloutSteps.ts';
-import type { RunFormat } from './runFormat.ts';
+import type { FileForm, RunFormat } from './runFormat.ts';
 
 export interface ForeignOptions {
 	/** The run is followed: the torn end of a file that was just written to is waited for, not a fault. */
@@ -25,6 +27,9 @@ const largestForNewest = 4 << 20;
 const eventFlushSeconds = 150;
 /** Whose times tell how long a step takes. */
 const newestSteps = 4;
+
+/** Files of rollouts whose change may change what a format learns of a run. */
+const learntFrom = 8;
 
 /** A run of another trainer, read by its format. */
 export class ForeignRun implements RunContent {
@@ -63,9 +68,11 @@ export class ForeignRun implements RunContent {
 	}
 
 	async record(): Promise<RunRecord> {
-		const steps = await this.steps('train');
-		const facts = (await this.runFormat.describe?.(this.disk).catch(() => undefined)) ?? {};
-		const { written, stepTimes } = await this.#signs(steps);
+		// For lists, too: long metrics are not read for it.
+		const learnt = (await this.#metricsAreSmall()) ? await this.#learnt() : undefined;
+		const steps = await this.#steps.list('train', learnt);
+		const facts = (await this.runFormat.describe?.(this.disk, learnt).catch(() => undefined)) ?? {};
+		const { written, stepTimes } = await this.#signs(steps, learnt);
 		const newest = this.#metrics.lastStep ?? (await this.newest()).at(-1)?.step ?? null;
 		const step = Math.max(newest ?? -1, steps.at(-1) ?? -1);
 		return foreignRecordOf({
@@ -83,12 +90,13 @@ export class ForeignRun implements RunContent {
 		});
 	}
 
-	steps(split: RolloutSplit = 'train'): Promise<number[]> {
-		return this.#steps.list(split);
+	async steps(split: RolloutSplit = 'train'): Promise<number[]> {
+		return this.#steps.list(split, await this.#learnt());
 	}
 
 	async open(step: number, split: RolloutSplit = 'train'): Promise<StepRollouts> {
-		const files = await this.#steps.files(step, split);
+		const learnt = await this.#learnt();
+		const files = await this.#steps.files(step, split, learnt);
 		if (files.length === 0) {
 			const of = split === 'train' ? `step ${step}` : `the evaluation at step ${step}`;
 			throw new Failure(
@@ -97,13 +105,12 @@ export class ForeignRun implements RunContent {
 				'They were removed or moved; choose another step.',
 			);
 		}
-		const learnt = await this.runFormat.learn?.(this.disk).catch(() => undefined);
 		return new ForeignStep(files, { ...this.#stepOptions(step), learnt });
 	}
 
 	/** The files of a step as they are, without opening them. */
 	async stepFiles(step: number, split: RolloutSplit): Promise<FoundFile[]> {
-		const files = await this.#steps.files(step, split);
+		const files = await this.#steps.files(step, split, await this.#learnt());
 		return files.flatMap(({ found, companion }) => (companion === null ? [found] : [found, companion]));
 	}
 
@@ -118,10 +125,7 @@ export class ForeignRun implements RunContent {
 	async newest(): Promise<MetricsLine[]> {
 		// Without what was read so far: files of metrics that are small are read as a whole.
 		if (this.#metrics.lastStep === null) {
-			for (const { pattern } of this.runFormat.metrics) {
-				const files = await this.disk.find(pattern);
-				if (files.some(({ size }) => size > largestForNewest) || files.length > 20) return [];
-			}
+			if (!(await this.#metricsAreSmall())) return [];
 			await this.#metrics.load();
 		}
 		const last = this.#metrics.lastStep;
@@ -137,12 +141,65 @@ export class ForeignRun implements RunContent {
 		return [];
 	}
 
+	/** Whether metrics are read already, or in a moment. */
+	async #metricsAreSmall(): Promise<boolean> {
+		if (this.#metrics.lastStep !== null) return true;
+		for (const { pattern } of this.runFormat.metrics) {
+			const files = await this.disk.find(pattern);
+			if (files.some(({ size }) => size > largestForNewest) || files.length > 20) return false;
+		}
+		return true;
+	}
+
+	/** What the format learns of the run, as long as the files that tell it are the same. */
+	async #learnt(): Promise<unknown> {
+		const { learn } = this.runFormat;
+		if (learn === undefined) return undefined;
+		return learntOf(`${this.format}\n${this.folder}`, await this.#evidenceStamp(), () =>
+			learn(this.disk, {
+				metrics: async () => {
+					await this.#metrics.load();
+					return [...this.#metrics.lines()].flat();
+				},
+				records: (path, form, most) => this.#records(path, form, most),
+			}).catch(() => undefined),
+		);
+	}
+
+	async #evidenceStamp(): Promise<string> {
+		const stamps: string[] = [];
+		for (const { pattern } of this.runFormat.metrics) {
+			for (const { path, stamp } of await this.disk.find(pattern)) stamps.push(path, stamp);
+		}
+		for (const pattern of new Set(this.runFormat.rollouts.map((files) => files.pattern))) {
+			for (const { path, stamp } of await this.disk.some(pattern, learntFrom)) stamps.push(path, stamp);
+		}
+		return stamps.join('\n');
+	}
+
+	async #records(path: string, form: FileForm, most: number): Promise<readonly unknown[]> {
+		const records: unknown[] = [];
+		const frames = await openFrames(this.folder, path, form, undefined).catch(() => null);
+		if (frames === null) return records;
+		try {
+			for await (const frame of frames.frames()) {
+				records.push(...frame.records.slice(0, most - records.length));
+				if (records.length >= most) break;
+			}
+		} catch {
+			// What was read before counts.
+		} finally {
+			await frames.close().catch(() => undefined);
+		}
+		return records;
+	}
+
 	#stepOptions(step: number) {
 		return { folder: this.folder, step, faults: this.#faults, live: this.#live };
 	}
 
 	/** When files were written, in seconds since the epoch: of metrics, and of its first and last steps. */
-	async #signs(steps: readonly number[]): Promise<{ written: number[]; stepTimes: number[] }> {
+	async #signs(steps: readonly number[], learnt: unknown): Promise<{ written: number[]; stepTimes: number[] }> {
 		const written: number[] = [];
 		const seconds = ({ modifiedMs }: FoundFile) => modifiedMs / 1000;
 		for (const { pattern } of this.runFormat.metrics) {
@@ -150,7 +207,7 @@ export class ForeignRun implements RunContent {
 		}
 		const stepTimes: number[] = [];
 		for (const step of new Set([...steps.slice(0, 1), ...steps.slice(-newestSteps)])) {
-			const times = (await this.#steps.files(step, 'train')).slice(-100).map(({ found }) => seconds(found));
+			const times = (await this.#steps.files(step, 'train', learnt)).slice(-100).map(({ found }) => seconds(found));
 			written.push(...times);
 			// The first tells when the run began; between it and the newest are others.
 			const isNewest = steps.indexOf(step) >= steps.length - newestSteps;

@@ -50,7 +50,7 @@ export class ForeignStep implements StepRollouts {
 	constructor(files: readonly StepFile[], options: StepOptions) {
 		this.#files = files;
 		this.#options = options;
-		this.identity = identityOf(files);
+		this.identity = identityOf(files, options.learnt);
 	}
 
 	async *rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
@@ -352,10 +352,11 @@ export function finite(value: unknown): number | null {
 	return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-function identityOf(files: readonly StepFile[]): string {
+function identityOf(files: readonly StepFile[], learnt: unknown): string {
 	const hash = createHash('sha256');
-	for (const { match, found, companion } of files) {
-		hash.update(`${match.path}\n${found.stamp}\n${companion?.stamp ?? ''}\n`);
+	for (const { match, found, companion, files: kind } of files) {
+		const learntOf = kind.dependsOn?.(match.path, learnt) ?? '';
+		hash.update(`${match.path}\n${found.stamp}\n${companion?.stamp ?? ''}\n${learntOf}`);
 	}
 	return hash.digest('base64');
 }

@@ -33,18 +33,18 @@ export class RolloutSteps {
 		this.#patterns = new Map(format.rollouts.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
-	/** Ascending. */
-	async list(split: RolloutSplit, signal?: AbortSignalLike): Promise<number[]> {
-		return [...(await this.#starts(split, signal)).keys()].sort((a, b) => a - b);
+	/** Ascending. @param learnt what the format has learnt of the run */
+	async list(split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<number[]> {
+		return [...(await this.#starts(split, learnt, signal)).keys()].sort((a, b) => a - b);
 	}
 
 	/** The files of a step, in the order in which they are read; none when it has no rollouts. */
-	async files(step: number, split: RolloutSplit, signal?: AbortSignalLike): Promise<StepFile[]> {
+	async files(step: number, split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<StepFile[]> {
 		const found: StepFile[] = [];
 		for (const [files, pattern] of this.#patterns) {
 			if (files.split !== split) continue;
 			const unsorted: PathMatch[] = [];
-			for await (const match of this.#matchesOf(files, pattern, step)) unsorted.push(match);
+			for await (const match of this.#matchesOf(files, pattern, step, learnt)) unsorted.push(match);
 			const matches = await sortMatches(unsorted);
 			for (let i = 0; i < matches.length; i += together) {
 				const portion = matches.slice(i, i + together);
@@ -65,7 +65,7 @@ export class RolloutSteps {
 	}
 
 	/** The steps with what tells whether their files changed; of steps that share a file, the file's. */
-	async #starts(split: RolloutSplit, signal?: AbortSignalLike): Promise<Map<number, Start[]>> {
+	async #starts(split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<Map<number, Start[]>> {
 		const starts = new Map<number, Start[]>();
 		const add = (step: number, start: Start) => {
 			const known = starts.get(step);
@@ -76,7 +76,7 @@ export class RolloutSteps {
 			if (files.split !== split) continue;
 			if (this.#byRecord(pattern)) {
 				for await (const match of this.#disk.matches(pattern)) {
-					const stat = (await this.#takes(files, match)) ? await this.#disk.stat(match.path) : null;
+					const stat = (await this.#takes(files, match, learnt)) ? await this.#disk.stat(match.path) : null;
 					if (stat === null) continue;
 					const pieces = await this.#piecesOf(files, match, stat, signal);
 					for (const step of pieces.keys()) add(step, { files, pattern, match });
@@ -85,7 +85,7 @@ export class RolloutSteps {
 			}
 			if (pattern.stepSegment === -1) {
 				for await (const match of this.#disk.matches(pattern)) {
-					if (!(await this.#takes(files, match))) continue;
+					if (!(await this.#takes(files, match, learnt))) continue;
 					add(0, { files, pattern, match });
 					break;
 				}
@@ -94,7 +94,9 @@ export class RolloutSteps {
 			const until = pattern.stepSegment;
 			for await (const match of this.#disk.matches(pattern, { until })) {
 				const step = stepIn(match.parts);
-				if (step !== null && (await this.#leadsToFile(files, pattern, match))) add(step, { files, pattern, match });
+				if (step !== null && (await this.#leadsToFile(files, pattern, match, learnt))) {
+					add(step, { files, pattern, match });
+				}
 			}
 		}
 		return starts;
@@ -106,8 +108,13 @@ export class RolloutSteps {
 	}
 
 	/** Of a step. */
-	async *#matchesOf(files: RolloutFiles, pattern: PathPattern, step: number): AsyncGenerator<PathMatch> {
-		for await (const match of this.#pathsOf(pattern, step)) if (await this.#takes(files, match)) yield match;
+	async *#matchesOf(
+		files: RolloutFiles,
+		pattern: PathPattern,
+		step: number,
+		learnt: unknown,
+	): AsyncGenerator<PathMatch> {
+		for await (const match of this.#pathsOf(pattern, step)) if (await this.#takes(files, match, learnt)) yield match;
 	}
 
 	async *#pathsOf(pattern: PathPattern, step: number): AsyncGenerator<PathMatch> {
@@ -123,20 +130,20 @@ export class RolloutSteps {
 		}
 	}
 
-	async #leadsToFile(files: RolloutFiles, pattern: PathPattern, within: PathMatch): Promise<boolean> {
+	async #leadsToFile(files: RolloutFiles, pattern: PathPattern, within: PathMatch, learnt: unknown): Promise<boolean> {
 		const from = pattern.stepSegment + 1;
-		if (from === pattern.segments.length) return files.accepts?.(within.parts) !== false;
-		for await (const { parts } of this.#disk.matches(pattern, { from, within })) {
-			if (files.accepts?.(parts) ?? true) return true;
+		if (from === pattern.segments.length) return isOfSplit(files, within, learnt);
+		for await (const match of this.#disk.matches(pattern, { from, within })) {
+			if (isOfSplit(files, match, learnt)) return true;
 		}
 		return false;
 	}
 
 	/** Whether a file that its pattern matches is read: not when other copies of the same rollouts are. */
-	async #takes({ accepts, unlessThere = [] }: RolloutFiles, { parts }: PathMatch): Promise<boolean> {
-		if (accepts?.(parts) === false) return false;
-		for (const other of unlessThere) {
-			const path = filledPath(other, parts);
+	async #takes(files: RolloutFiles, match: PathMatch, learnt: unknown): Promise<boolean> {
+		if (!isOfSplit(files, match, learnt)) return false;
+		for (const other of files.unlessThere ?? []) {
+			const path = filledPath(other, match.parts);
 			if (await this.#disk.has(path ?? other)) return false;
 		}
 		return true;
@@ -153,4 +160,8 @@ export class RolloutSteps {
 		this.#pieces.set(key, pieces);
 		return pieces.read(stat, this.#faults, signal);
 	}
+}
+
+function isOfSplit({ accepts, holds }: RolloutFiles, { path, parts }: PathMatch, learnt: unknown): boolean {
+	return accepts?.(parts) !== false && holds?.(path, learnt) !== false;
 }

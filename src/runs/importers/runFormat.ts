@@ -1,3 +1,4 @@
+import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { FolderView } from './folderView.ts';
 import type { ForeignMetrics, ForeignRollout } from './foreignRecord.ts';
 
@@ -56,6 +57,10 @@ interface Files {
 
 export interface RolloutFiles extends Files {
 	readonly split: 'train' | 'validation';
+	/** Whether a file has rollouts of this split, where that is known from what the format's `learn` found; absent: it has. */
+	holds?(path: string, learnt: unknown): boolean;
+	/** What of `learnt` a file's rollouts depend on, as text: they are read again when it changes. */
+	dependsOn?(path: string, learnt: unknown): string;
 	/** Passed over where one of these files is there: other copies of the same rollouts, by the parts of this path. */
 	readonly unlessThere?: readonly string[];
 	readonly companion?: CompanionFile;
@@ -95,9 +100,17 @@ export interface RunFormat {
 	 */
 	recognise(folder: FolderView): Promise<boolean>;
 	/** What records alone do not tell, such as which columns are rewards: handed to their readers as `learnt`. */
-	learn?(folder: FolderView): Promise<unknown>;
+	learn?(folder: FolderView, evidence: RunEvidence): Promise<unknown>;
 	/** What the folder's other files tell of the run, for run.json's fields; each may be absent. */
-	describe?(folder: FolderView): Promise<RunFacts>;
+	describe?(folder: FolderView, learnt: unknown): Promise<RunFacts>;
+}
+
+/** What `learn` may read beside names and small files. */
+export interface RunEvidence {
+	/** All rows of metrics, merged by step. */
+	metrics(): Promise<readonly MetricsLine[]>;
+	/** The first records of a file that can be read. */
+	records(path: string, form: FileForm, most: number): Promise<readonly unknown[]>;
 }
 
 export interface RunFacts {

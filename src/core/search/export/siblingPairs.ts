@@ -27,7 +27,7 @@ export function siblingPairs(tree: SearchTree, options: SiblingPairOptions = {})
 	for (const { id: parent, children } of tree.nodes) {
 		if (children.length < 2) continue;
 		const candidates = children.flatMap((id) => candidateOf(tree, parent, id, options, whole));
-		for (const { chosen, rejected } of pairGroup(candidates, options)) {
+		for (const { chosen, rejected } of pairGroup(candidates, options).pairs) {
 			const better = candidates.find(({ index }) => index === chosen)?.text ?? '';
 			const worst = whole ? endBelow(tree, rejected, options, -1) : null;
 			const worse =

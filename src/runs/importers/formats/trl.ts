@@ -1,10 +1,11 @@
 import type { FolderView } from '../folderView.ts';
-import { messageOf } from '../foreignMessages.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
-import { extraOf, fieldsOf, given, integerOf, listOf, numberOf, scoreOf, sumOf, textOf } from '../foreignValues.ts';
-import type { MetricFiles, RecordContext, RunFacts, RunFormat } from '../runFormat.ts';
+import { extraOf, type Fields, fieldsOf, given, integerOf, numberOf, sumOf, textOf } from '../foreignValues.ts';
+import type { MetricFiles, RecordContext, RolloutFiles, RunFacts, RunFormat } from '../runFormat.ts';
 import { eventFileName, namesTag } from './eventFiles.ts';
 import { eventMetrics } from './eventMetrics.ts';
+import { completionsPattern, learnTrl, type TrlLearnt, tablePatterns, trlDependence } from './trlLearnt.ts';
+import { keyOfPrompt, otherColumns, promptOf, rewardColumns, scoresIn, tableRows } from './trlRows.ts';
 
 /*
  * trl/trainer/grpo_trainer.py, `log`: one Parquet file a logged step with the columns `step, prompt, completion`, one per
@@ -13,49 +14,116 @@ import { eventMetrics } from './eventMetrics.ts';
  * all else to `train/x`.
  */
 
-const own = new Set(['step', 'prompt', 'completion', 'advantage', 'reward', 'image', 'images']);
-
-/** A text, or a list of messages; null: neither. */
-function textOrMessages(value: unknown): ForeignRollout['prompt'] | null {
-	if (typeof value === 'string') return value;
-	if (!Array.isArray(value)) return null;
-	const messages = value.map(messageOf);
-	return messages.every((message) => message !== null) ? messages : null;
-}
-
-/** Columns of numbers; those that the metrics know as rewards, once they know any. */
-function rewardColumns(row: Readonly<Record<string, unknown>>, learnt: unknown): string[] {
-	const columns = Object.keys(row).filter((name) => !own.has(name));
-	const known = learnt instanceof Set ? columns.filter((name) => learnt.has(name)) : [];
-	if (known.length > 0) return known;
-	return columns.filter(
-		(name) => row[name] === null || typeof row[name] === 'number' || typeof row[name] === 'boolean',
-	);
-}
-
-export function trlRollout(record: unknown, context: RecordContext): readonly ForeignRollout[] | string {
-	const row = fieldsOf(record);
-	if (!row) return 'is not an object';
-	const prompt = textOrMessages(row.prompt);
-	const completion = textOrMessages(row.completion);
+function rolloutOf(row: Fields, context: RecordContext, evaluated: EvaluatedRow | null): ForeignRollout | string {
+	const learnt = context.learnt as TrlLearnt | undefined;
+	const prompt = promptOf(row.prompt);
+	const completion = promptOf(row.completion);
 	if (prompt === null) return 'has no prompt';
 	if (completion === null) return 'has no completion';
-	const names = rewardColumns(row, context.learnt);
-	const rewards = Object.fromEntries(names.map((name) => [name, scoreOf(row[name])]));
-	const rest = Object.entries(row).filter(([name]) => !own.has(name) && !names.includes(name));
-	return [
-		{
-			groupKey: typeof prompt === 'string' ? prompt : JSON.stringify(prompt),
-			step: context.step ?? integerOf(row.step),
-			prompt,
-			completion,
-			rewards,
-			reward: 'reward' in row ? numberOf(row.reward) : sumOf(Object.values(rewards)),
-			advantage: numberOf(row.advantage),
-			...given('extra', extraOf(Object.fromEntries(rest))),
-		},
-	];
+	const names = rewardColumns(row, learnt?.names ?? null);
+	const scores = scoresIn(row, names);
+	const rest = Object.fromEntries(
+		otherColumns(row).flatMap((name) => (names.includes(name) ? [] : [[name, row[name]]])),
+	);
+	return {
+		groupKey: keyOfPrompt(prompt),
+		// Tables of W&B have steps as texts.
+		step: context.step ?? integerOf(row.step) ?? integerOf(Number(row.step ?? Number.NaN)),
+		prompt,
+		completion,
+		rewards: Object.fromEntries(names.map((name, i) => [name, scores[i] ?? null])),
+		reward: 'reward' in row ? numberOf(row.reward) : sumOf(scores.map((score, i) => weighted(score, learnt, names[i]))),
+		advantage: numberOf(row.advantage),
+		...(evaluated === null ? {} : { stage: 'validation' }),
+		...given('extra', extraOf({ ...rest, dataset: evaluated?.dataset })),
+	};
 }
+
+function weighted(score: number | null, learnt: TrlLearnt | undefined, name: string | undefined): number | null {
+	return score === null ? null : score * (learnt?.weights.get(name ?? '') ?? 1);
+}
+
+/** A row that an evaluation has written. */
+interface EvaluatedRow {
+	/** null: there is one, or its name is not known. */
+	readonly dataset: string | null;
+}
+
+/** Which evaluation has written a row of a file; null: training has. */
+function evaluatedRow(row: number, { file, learnt }: RecordContext): EvaluatedRow | null {
+	const evaluation = (learnt as TrlLearnt | undefined)?.evaluations.get(file);
+	if (evaluation === undefined || row < evaluation.from) return null;
+	let end = evaluation.from;
+	for (const { name, rows } of evaluation.datasets) {
+		end += rows;
+		if (row < end) return { dataset: name === '' ? null : name };
+	}
+	return { dataset: null };
+}
+
+type Split = RolloutFiles['split'];
+const isOf = (split: Split, evaluated: EvaluatedRow | null) => (evaluated === null) === (split === 'train');
+
+export const trlRollout =
+	(split: Split = 'train'): RolloutFiles['rollouts'] =>
+	(record, context) => {
+		const row = fieldsOf(record);
+		if (!row) return 'is not an object';
+		const evaluated = evaluatedRow(context.record, context);
+		if (!isOf(split, evaluated)) return [];
+		const rollout = rolloutOf(row, context, evaluated);
+		return typeof rollout === 'string' ? rollout : [rollout];
+	};
+
+/** All rows of a table of W&B. */
+export const trlTable =
+	(split: Split = 'train'): RolloutFiles['rollouts'] =>
+	(record, context) => {
+		const rows = tableRows(record);
+		if (rows === null) return 'is not a table of completions';
+		const rollouts: ForeignRollout[] = [];
+		for (const [i, row] of rows.entries()) {
+			const evaluated = evaluatedRow(i, context);
+			// Without what was learnt only the steps are asked for.
+			if (context.learnt !== undefined && !isOf(split, evaluated)) continue;
+			const rollout = rolloutOf(row, context, evaluated);
+			if (typeof rollout === 'string') return `row ${i + 1} ${rollout}`;
+			rollouts.push(rollout);
+		}
+		return rollouts;
+	};
+
+/** A file is of training unless an evaluation has written all of it, and of an evaluation only where one is known. */
+function holdsRowsOf(split: Split, path: string, learnt: unknown): boolean {
+	const known = learnt as TrlLearnt | undefined;
+	if (known?.repeated.has(path)) return false;
+	const evaluation = known?.evaluations.get(path);
+	return split === 'train' ? evaluation?.from !== 0 : evaluation !== undefined;
+}
+
+const completionFiles = (split: Split): RolloutFiles[] => [
+	{
+		pattern: completionsPattern,
+		form: 'parquet',
+		split,
+		grouping: 'consecutive',
+		holds: (path, learnt) => holdsRowsOf(split, path, learnt),
+		dependsOn: trlDependence,
+		rollouts: trlRollout(split),
+	},
+	...tablePatterns.map(
+		(pattern): RolloutFiles => ({
+			pattern,
+			form: 'json',
+			split,
+			grouping: 'consecutive',
+			unlessThere: [completionsPattern],
+			holds: (path, learnt) => holdsRowsOf(split, path, learnt),
+			dependsOn: trlDependence,
+			rollouts: trlTable(split),
+		}),
+	),
+];
 
 /** All rows of trainer_state.json; a row without a step is left out. */
 export function trainerStateMetrics(record: unknown): readonly ForeignMetrics[] | string {
@@ -101,28 +169,18 @@ async function newestState(folder: FolderView): Promise<unknown> {
 	return (await folder.json(last)) ?? (newest === undefined ? undefined : await folder.json(newest.path));
 }
 
-/** Names of the reward functions, as the metrics have them. */
-async function rewardNames(folder: FolderView): Promise<Set<string>> {
-	const names = new Set<string>();
-	for (const entry of listOf(fieldsOf(await newestState(folder))?.log_history).slice(0, 200)) {
-		for (const name of Object.keys(fieldsOf(entry) ?? {})) {
-			const match = /^(?:eval_)?rewards\/(.+?)(?:\/(?:mean|std))?$/.exec(name);
-			if (match?.[1] !== undefined) names.add(match[1]);
-		}
-	}
-	return names;
-}
-
-async function describe(folder: FolderView): Promise<RunFacts> {
+async function describe(folder: FolderView, learnt: unknown): Promise<RunFacts> {
 	const state = fieldsOf(await newestState(folder));
-	const names = await rewardNames(folder);
+	const known = learnt as TrlLearnt | undefined;
 	const total = integerOf(state?.max_steps);
 	const config = fieldsOf(await folder.json('config.json')) ?? fieldsOf(await folder.json('adapter_config.json'));
 	const model = textOf(config?.base_model_name_or_path) ?? textOf(config?._name_or_path);
+	const rewards = [...(known?.weights ?? [])].map(([name, weight]) => ({ name, weight }));
 	return {
 		...(total !== null && total > 0 ? { totalSteps: total } : {}),
 		...(model === null || model === '' ? {} : { versions: { model } }),
-		...(names.size === 0 ? {} : { rewards: [...names].map((name) => ({ name, weight: 1 })) }),
+		...(rewards.length === 0 ? {} : { rewards }),
+		...(known === undefined ? {} : { notes: known.notes }),
 	};
 }
 
@@ -130,17 +188,9 @@ export const trl: RunFormat = {
 	name: 'trl',
 	title: 'TRL',
 	looksFor:
-		'completions/completions_N.parquet, trainer_state.json or checkpoint-N/trainer_state.json, or event files with train/rewards/',
+		'completions/completions_N.parquet, completions tables of W&B, trainer_state.json or checkpoint-N/trainer_state.json, or event files with train/rewards/',
 	hasSteps: true,
-	rollouts: [
-		{
-			pattern: 'completions/completions_{step}.parquet',
-			form: 'parquet',
-			split: 'train',
-			grouping: 'consecutive',
-			rollouts: trlRollout,
-		},
-	],
+	rollouts: [...completionFiles('train'), ...completionFiles('validation')],
 	metrics: [
 		...events.map((pattern): MetricFiles => ({ pattern, form: 'events', metrics: callbackMetrics })),
 		{ pattern: checkpoints, form: 'json', cumulative: true, metrics: trainerStateMetrics },
@@ -148,14 +198,14 @@ export const trl: RunFormat = {
 	],
 	notes: [
 		'TRL records no groups: completions of one prompt that follow each other are taken for one.',
-		'TRL records no total reward and no weights: the reward is the sum of the reward functions that gave one.',
-		'TRL writes completions of training and of evaluation under the same names: a step at which both ran may show those of the evaluation.',
+		'TRL records no total reward and no weights: the reward is the sum of what the reward functions gave, by weights that are computed from the logged rewards and advantages.',
+		'TRL writes completions of training and of evaluation under the same names: at a step at which both ran, what is left of either is told apart by the number of prompts and the means that the evaluation logged.',
 		'A completions file holds the last generation batch of its step.',
 	],
-	learn: rewardNames,
+	learn: learnTrl,
 	describe,
 	async recognise(folder) {
-		if (await folder.has('completions/completions_{step}.parquet')) return true;
+		for (const pattern of [completionsPattern, ...tablePatterns]) if (await folder.has(pattern)) return true;
 		const states = [last, ...(await folder.some(checkpoints, 1)).map(({ path }) => path)];
 		for (const path of states) if (/"log_history"/.test((await folder.head(path, 4096)) ?? '')) return true;
 		for (const pattern of events) if (await namesTag(folder, pattern, rewardTags)) return true;

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
-import { type Candidate, pairGroup, preferencePair, whyUnpaired } from '../../../../src/core/export/preferencePairs.ts';
+import {
+	type Candidate,
+	pairGroup,
+	preferencePair,
+	ranked,
+	whyUnpaired,
+} from '../../../../src/core/export/preferencePairs.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
 
 const candidate = (index: number, reward: number, length = 10, text = `t${index}`): Candidate => ({
@@ -11,7 +17,7 @@ const candidate = (index: number, reward: number, length = 10, text = `t${index}
 	text,
 });
 const pairs = (list: Candidate[], options = {}) =>
-	pairGroup(list, options).map(({ chosen, rejected }) => [chosen, rejected]);
+	pairGroup(list, options).pairs.map(({ chosen, rejected }) => [chosen, rejected]);
 
 describe('pairs of a group', () => {
 	it('are the best with the worst, then the next', () => {
@@ -49,6 +55,44 @@ describe('pairs of a group', () => {
 		assert.equal(whyUnpaired([], {}), 'with fewer than two rewarded rollouts');
 	});
 
+	it('are ranked by recorded advantages, and not made where the rewards say otherwise', () => {
+		const credited = (index: number, reward: number, advantage: number | null) => ({
+			...candidate(index, reward),
+			advantage,
+		});
+		// The sum of components is highest where the trainer, which weighed them, saw the worst.
+		const inverted = [credited(0, 3, -1), credited(1, 1, 1)];
+		assert.deepEqual(pairGroup(inverted), { pairs: [], contradicted: 1 });
+		assert.equal(whyUnpaired(inverted, {}, 1), 'without a pair whose rewards and recorded advantages agree');
+		assert.deepEqual(pairGroup([...inverted, credited(2, 0.5, 0.2)]), {
+			pairs: [{ chosen: 1, rejected: 2 }],
+			contradicted: 1,
+		});
+		// One advantage for all says that none is better.
+		assert.deepEqual(pairGroup([credited(0, 1, 0), credited(1, 0, 0)]), { pairs: [], contradicted: 1 });
+		// What only rounding tells apart is no other order; and without all advantages, rewards decide.
+		assert.deepEqual(pairGroup([credited(0, 0.1 + 0.2, 0.5), credited(1, 0.3, 0.5)]).contradicted, 0);
+		assert.deepEqual(pairs([credited(0, 1, -1), credited(1, 0, null)]), [[0, 1]]);
+		assert.deepEqual(
+			ranked(inverted).map(({ index }) => index),
+			[1, 0],
+		);
+	});
+
+	it('never contradict the advantages, whatever the group', () => {
+		const random = Random.of(9, 'credited');
+		for (let i = 0; i < 1000; i++) {
+			const group = Array.from({ length: random.int(9) }, (_, index) => ({
+				...candidate(index, random.int(5) / 4),
+				advantage: random.int(5) - 2,
+			}));
+			for (const { chosen, rejected } of pairGroup(group, { perGroup: 4 }).pairs) {
+				const [a, b] = [group[chosen] as Candidate, group[rejected] as Candidate];
+				assert.ok((a.advantage as number) > (b.advantage as number) && a.reward > b.reward);
+			}
+		}
+	});
+
 	it('keep every rule, whatever the group', () => {
 		const random = Random.of(8, 'pairs');
 		for (let i = 0; i < 1000; i++) {
@@ -60,7 +104,7 @@ describe('pairs of a group', () => {
 				margin: random.int(3) / 4,
 				...(random.int(2) ? { lengthRatio: 1 + random.next() } : {}),
 			};
-			const found = pairGroup(group, options);
+			const found = pairGroup(group, options).pairs;
 			assert.ok(found.length <= options.perGroup);
 			const used = found.flatMap(({ chosen, rejected }) => [chosen, rejected]);
 			assert.equal(new Set(used).size, used.length, 'a rollout is in one pair');

@@ -23,10 +23,10 @@ describe('TRL', () => {
 	});
 	after(() => rm(folder, { recursive: true, force: true }));
 
-	const linesOf = async (step: number) => {
+	const linesOf = async (step: number, split: 'train' | 'validation' = 'train') => {
 		const run = await openRun(folder);
 		assert.equal(run.format, 'trl');
-		const { rollouts } = await readAll(run, 'train');
+		const { rollouts } = await readAll(run, split);
 		return rollouts.map(({ line }) => line).filter((line) => line.step === step);
 	};
 
@@ -43,7 +43,7 @@ describe('TRL', () => {
 			],
 		);
 		assert.deepEqual(
-			(await linesOf(2)).map(({ reward, advantage }) => [reward, advantage]),
+			(await linesOf(2, 'validation')).map(({ reward, advantage }) => [reward, advantage]),
 			Array.from({ length: 4 }, () => [null, null]),
 		);
 	});
@@ -87,7 +87,7 @@ describe('TRL', () => {
 
 	it('orders steps by number, and takes true for 1', async () => {
 		const run = await openRun(folder);
-		assert.deepEqual(await run.steps(), [1, 2, 3, 10]);
+		assert.deepEqual([await run.steps(), await run.steps('validation')], [[1, 3, 10], [2]]);
 		assert.deepEqual(
 			(await linesOf(10)).map(({ reward }) => reward),
 			[1, 0],
@@ -127,7 +127,10 @@ describe('TRL', () => {
 			{ name: 'accuracy', weight: 1 },
 			{ name: 'style', weight: 1 },
 		]);
-		assert.match(record.foreign?.notes.join(' ') ?? '', /no groups.*no total reward.*evaluation/);
+		assert.match(
+			record.foreign?.notes.join(' ') ?? '',
+			/no groups.*no total reward.*evaluation.*1 is assumed for each/,
+		);
 	});
 
 	it('counts a Parquet file that is cut off or is none, and reads the others', async () => {
@@ -148,6 +151,46 @@ describe('TRL', () => {
 		for (const step of [2, 3, 4]) assert.deepEqual([read(step), lost(step)], [0, 1], `step ${step}`);
 		assert.ok(lost(5) > 0);
 		assert.equal(read(5) + lost(5), 24);
+	});
+
+	/* test/fixtures/trl-wandb: a run of TRL 0.21.0 with W&B 0.31.0 offline, reward_weights 1 and 0.25, evaluated every 2 steps. */
+	it('reads the tables of W&B where versions up to 0.24 left their completions', async () => {
+		const run = await openRun(join(root, 'test/fixtures/trl-wandb'));
+		assert.equal(run.format, 'trl');
+		const { rollouts: train } = await readAll(run, 'train');
+		const { rollouts: evaluated } = await readAll(run, 'validation');
+		const perStep = (of: typeof train) => Object.entries(Object.groupBy(of, ({ line }) => line.step));
+		// The end of training repeats the last table, which is an evaluation's.
+		assert.deepEqual(
+			perStep(train).map(([step, lines]) => [step, lines?.length]),
+			['1', '2', '3', '4'].map((step) => [step, 16]),
+		);
+		assert.deepEqual(
+			perStep(evaluated).map(([step, lines]) => [step, lines?.length]),
+			['2', '4'].map((step) => [step, 16]),
+		);
+		for (const { line } of [...train, ...evaluated]) {
+			const { digits, brevity } = line.rewards as { digits: number; brevity: number };
+			assert.equal(line.reward, digits + brevity * 0.25);
+		}
+		assert.deepEqual(run.faults, []);
+		// As W&B's own folder of the run: no metrics, but which table of a step came last.
+		const inside = 'wandb/offline-run-20251120_120000-a1b2c3d4';
+		const alone = await openRun(join(root, 'test/fixtures/trl-wandb', inside));
+		const { rollouts } = await readAll(alone, 'train');
+		assert.deepEqual(
+			rollouts.map(({ line }) => line.reward),
+			train.map(({ line }) => line.reward),
+		);
+	});
+
+	it('says what is missing where only metrics are there', async () => {
+		const state = await readFile(join(root, 'test/fixtures/trl-wandb/checkpoint-4/trainer_state.json'), 'utf8');
+		const at = join(folder, 'metrics-only');
+		await mkdir(at, { recursive: true });
+		await writeFile(join(at, 'trainer_state.json'), state);
+		const { foreign } = await (await openRun(at)).record();
+		assert.match(foreign?.notes.join(' ') ?? '', /no completions.*TRL up to 0\.24 writes them to W&B alone/);
 	});
 
 	it('is known by event files alone, with the names that the callback of transformers gave', async () => {

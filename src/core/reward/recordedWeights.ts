@@ -1,0 +1,263 @@
+import { type Eigen, symmetricEigen } from './symmetricEigen.ts';
+
+/*
+ * Weights of reward functions from what a trainer recorded of them: the total is the sum of scores by weights, and an
+ * advantage is what a total differs from the mean of its group by, divided by some positive number that the group shares.
+ */
+
+/** What reward functions gave on average, in their order, and the total that was recorded for the same rollouts. */
+export interface RecordedTotal {
+	readonly scores: readonly number[];
+	readonly total: number;
+}
+
+/** Rollouts of one group: what each function gave each of them (a score that is not there counts as 0), and their advantages. */
+export interface RecordedGroup {
+	readonly scores: readonly (readonly number[])[];
+	readonly advantages: readonly number[];
+}
+
+export interface RecordedWeights {
+	/** In the order of the functions; 1 where nothing determines a weight. */
+	readonly weights: readonly number[];
+	/** Whether a weight follows from what was recorded; where `scaled` is false, up to a factor that all share. */
+	readonly determined: readonly boolean[];
+	readonly scaled: boolean;
+	/** Whether recorded totals, and recorded advantages, are those of the weights; null: none were recorded. */
+	readonly totalsFit: boolean | null;
+	readonly advantagesFit: boolean | null;
+}
+
+/** More functions than any run has. */
+const mostFunctions = 32;
+/** Totals are float32, and means of means. */
+const rounding = 3e-7;
+/** Of the recorded totals, by their size. */
+const totalTolerance = 1e-5;
+/** Squares of the parts of a group's scores that point away from its advantages: rounding, and what is certainly none. */
+const parallel = 1e-8;
+const apart = 1e-6;
+/** A weight that is known less well than this is not known. */
+const precision = 1e-3;
+
+export function recordedWeights(
+	functions: number,
+	totals: readonly RecordedTotal[],
+	groups: readonly RecordedGroup[],
+): RecordedWeights {
+	const ones = Array.from({ length: functions }, () => 1);
+	const none = {
+		weights: ones,
+		determined: ones.map(() => false),
+		scaled: false,
+		totalsFit: null,
+		advantagesFit: null,
+	};
+	if (functions === 0 || functions > mostFunctions) return none;
+	const centered = groups.map(centeredGroup).filter((group) => group !== null);
+	const sizes = sizesOf(functions, totals, centered);
+	const order = orderOf(centered, sizes);
+	const advantagesFit = order === null ? null : order.fits;
+	// Directions, in units of the functions' sizes, in which advantages leave the weights open.
+	const open = order?.fits ? order.open : ones.map((_, i) => ones.map((_, j) => Number(i === j)));
+	const fromTotals = solve(totals, open, sizes);
+	if (fromTotals?.fits) {
+		return {
+			weights: fromTotals.weights,
+			determined: fromTotals.determined,
+			scaled: true,
+			totalsFit: true,
+			advantagesFit,
+		};
+	}
+	const totalsFit = fromTotals === null ? null : false;
+	if (!order?.fits) return { ...none, totalsFit, advantagesFit };
+	const ratio = proportions(open, sizes, centered);
+	return ratio === null
+		? { ...none, totalsFit, advantagesFit: false }
+		: { ...ratio, scaled: false, totalsFit, advantagesFit };
+}
+
+/** Scores and advantages without the means of their group. */
+interface CenteredGroup {
+	readonly scores: readonly (readonly number[])[];
+	readonly advantages: readonly number[];
+	/** Of the advantages. */
+	readonly length: number;
+}
+
+function centeredGroup({ scores, advantages }: RecordedGroup): CenteredGroup | null {
+	if (advantages.length < 2) return null;
+	const without = (values: readonly number[]) => {
+		const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+		return values.map((value) => value - mean);
+	};
+	const columns = (scores[0] ?? []).map((_, k) => without(scores.map((row) => row[k] ?? 0)));
+	const centered = without(advantages);
+	return {
+		scores: scores.map((_, i) => columns.map((column) => column[i] as number)),
+		advantages: centered,
+		length: Math.hypot(...centered),
+	};
+}
+
+/** Typical size of what each function gives, so that all count alike; 1 for one that never gave anything. */
+function sizesOf(functions: number, totals: readonly RecordedTotal[], groups: readonly CenteredGroup[]): number[] {
+	return Array.from({ length: functions }, (_, k) => {
+		const rms = (values: readonly number[]) =>
+			values.length === 0 ? 0 : Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+		const size = Math.max(
+			rms(totals.map(({ scores }) => scores[k] ?? 0)),
+			rms(groups.flatMap(({ scores }) => scores.map((row) => row[k] as number))),
+		);
+		return size > 0 ? size : 1;
+	});
+}
+
+/** Which directions of weights give totals that point where the advantages do, in every group; null: no group tells. */
+function orderOf(
+	groups: readonly CenteredGroup[],
+	sizes: readonly number[],
+): { fits: boolean; open: number[][] } | null {
+	const longest = groups.reduce((most, { length }) => Math.max(most, length), 0);
+	const matrix = sizes.map(() => sizes.map(() => 0));
+	let told = 0;
+	for (const { scores, advantages, length } of groups) {
+		// What rounding leaves of equal totals points anywhere.
+		if (length > 0 && length < longest * 1e-2) continue;
+		const scaled = scores.map((row) => row.map((value, k) => value / (sizes[k] as number)));
+		const square = scaled.reduce((sum, row) => sum + row.reduce((all, value) => all + value * value, 0), 0);
+		if (square === 0) continue;
+		told++;
+		// Of equal advantages any difference of totals points away.
+		const along = sizes.map((_, k) =>
+			length === 0
+				? 0
+				: scaled.reduce((sum, row, i) => sum + ((row[k] as number) * (advantages[i] as number)) / length, 0),
+		);
+		for (const [j, row] of matrix.entries()) {
+			for (const k of row.keys()) {
+				const both = scaled.reduce((sum, one) => sum + (one[j] as number) * (one[k] as number), 0);
+				row[k] = (row[k] as number) + (both - (along[j] as number) * (along[k] as number)) / square;
+			}
+		}
+	}
+	if (told === 0) return null;
+	const { values, vectors } = symmetricEigen(matrix.map((row) => row.map((value) => value / told)));
+	const open = vectors.filter((_, i) => (values[i] as number) < apart).map((vector) => [...vector]);
+	return { fits: (values[0] as number) < parallel, open };
+}
+
+interface Solution {
+	readonly fits: boolean;
+	readonly weights: number[];
+	readonly determined: boolean[];
+}
+
+/** The weights nearest to 1 each that give the totals, among those that `open` spans; null: no totals. */
+function solve(
+	totals: readonly RecordedTotal[],
+	open: readonly (readonly number[])[],
+	sizes: readonly number[],
+): Solution | null {
+	if (totals.length === 0) return null;
+	const rows = totals.map(({ scores }) =>
+		open.map((direction) =>
+			direction.reduce((sum, part, k) => sum + (part * (scores[k] ?? 0)) / (sizes[k] as number), 0),
+		),
+	);
+	const unit = Math.max(
+		sizes.reduce((most, size) => Math.max(most, size), 0),
+		Math.sqrt(totals.reduce((sum, { total }) => sum + total * total, 0) / totals.length),
+	);
+	const start = open.map((direction) => direction.reduce((sum, part, k) => sum + part * (sizes[k] as number), 0));
+	const product = (row: readonly number[], z: readonly number[]) =>
+		row.reduce((sum, value, i) => sum + value * (z[i] as number), 0);
+	const missing = totals.map(({ total }, t) => total - product(rows[t] as number[], start));
+	const normal = open.map((_, i) =>
+		open.map((_, j) => rows.reduce((sum, row) => sum + (row[i] as number) * (row[j] as number), 0)),
+	);
+	const right = open.map((_, i) => rows.reduce((sum, row, t) => sum + (row[i] as number) * (missing[t] as number), 0));
+	const eigen = symmetricEigen(normal);
+	const z = [...start];
+	const known = eigen.values.map((value) => value > 0 && (rounding * unit) / Math.sqrt(value) < precision * unit);
+	for (const [d, vector] of eigen.vectors.entries()) {
+		if (!known[d]) continue;
+		const step = product(right, vector) / (eigen.values[d] as number);
+		for (const [i, part] of vector.entries()) z[i] = (z[i] as number) + step * part;
+	}
+	const exact = sizes.map(
+		(size, k) => open.reduce((sum, direction, i) => sum + (direction[k] as number) * (z[i] as number), 0) / size,
+	);
+	const errors = errorsOf(eigen, known, open, sizes, rounding * unit);
+	const determined = errors.map((error, k) => error <= precision * Math.max(1, Math.abs(exact[k] as number)));
+	const fits = (weights: readonly number[]) =>
+		totals.every(({ scores, total }) => {
+			const parts = weights.map((weight, k) => weight * (scores[k] ?? 0));
+			const size = parts.reduce((sum, part) => sum + Math.abs(part), Math.abs(total));
+			return Math.abs(parts.reduce((sum, part) => sum + part, -total)) <= totalTolerance * Math.max(size, 1e-3);
+		});
+	const plain = exact.map((weight, k) => (determined[k] ? plainNumber(weight, errors[k] as number) : weight));
+	const weights = fits(plain) ? plain : exact;
+	return { fits: fits(weights), weights, determined };
+}
+
+/** How much each weight may be off; Infinity: its direction is not determined. */
+function errorsOf(
+	{ values, vectors }: Eigen,
+	known: readonly boolean[],
+	open: readonly (readonly number[])[],
+	sizes: readonly number[],
+	noise: number,
+): number[] {
+	return sizes.map((size, k) => {
+		let square = 0;
+		for (const [d, vector] of vectors.entries()) {
+			const part = vector.reduce((sum, value, i) => sum + value * ((open[i] as number[])[k] as number), 0) / size;
+			if (known[d]) square += (part * noise) ** 2 / (values[d] as number);
+			else if (Math.abs(part * size) > 1e-6) return Number.POSITIVE_INFINITY;
+		}
+		return Math.sqrt(square);
+	});
+}
+
+/** The shortest decimal within what a weight may be off, where that is no chance. */
+function plainNumber(weight: number, error: number): number {
+	for (let digits = 0; digits <= 6; digits++) {
+		const tolerance = Math.max(4 * error, 1e-9);
+		if (tolerance > 0.02 * 10 ** -digits) return weight;
+		// Without the sign of a zero.
+		const plain = Number(weight.toFixed(digits)) + 0;
+		if (Math.abs(plain - weight) <= tolerance) return plain;
+	}
+	return weight;
+}
+
+/** Weights up to their common factor; null: what advantages leave open has no positive direction. */
+function proportions(
+	open: readonly (readonly number[])[],
+	sizes: readonly number[],
+	groups: readonly CenteredGroup[],
+): Pick<RecordedWeights, 'weights' | 'determined'> | null {
+	// A function that gave the same within every group changes no order, whatever its weight.
+	const active = sizes.map((_, k) => groups.some(({ scores }) => scores.some((row) => row[k] !== 0)));
+	const telling = open.filter((direction) => direction.some((part, k) => active[k] && Math.abs(part) > 1e-6));
+	const start = telling.map((direction) => direction.reduce((sum, part, k) => sum + part * (sizes[k] as number), 0));
+	const factors = telling.length === 1 ? [1] : start;
+	let weights = sizes.map(
+		(size, k) =>
+			telling.reduce((sum, direction, i) => sum + (direction[k] as number) * (factors[i] as number), 0) / size,
+	);
+	const along = groups.reduce((sum, { scores, advantages }) => {
+		const totals = scores.map((row) => row.reduce((total, value, k) => total + value * (weights[k] as number), 0));
+		return sum + totals.reduce((all, total, i) => all + total * (advantages[i] as number), 0);
+	}, 0);
+	if (along === 0 || (along < 0 && telling.length > 1)) return null;
+	if (along < 0) weights = weights.map((weight) => -weight);
+	const largest = Math.max(...weights.map(Math.abs));
+	if (telling.length === 1) weights = weights.map((weight) => plainNumber(weight / largest, 1e-5));
+	return {
+		weights: weights.map((weight, k) => (active[k] ? weight : 1)),
+		determined: active.map((one) => one && telling.length === 1),
+	};
+}

@@ -1,0 +1,386 @@
+import {
+	type RecordedGroup,
+	type RecordedTotal,
+	type RecordedWeights,
+	recordedWeights,
+} from '../../../core/reward/recordedWeights.ts';
+import type { MetricsLine } from '../../../protocol/metricsLine.ts';
+import type { FolderView } from '../folderView.ts';
+import { type Fields, fieldsOf, numberOf, scoreOf } from '../foreignValues.ts';
+import { GroupSize } from '../groupNumbers.ts';
+import type { RunEvidence } from '../runFormat.ts';
+import { keyOfPrompt, promptOf, rewardColumns, scoresIn, tableRows } from './trlRows.ts';
+
+export const completionsPattern = 'completions/completions_{step}.parquet';
+const completionsOf = (step: number) => `completions/completions_${String(step).padStart(5, '0')}.parquet`;
+/** Where TRL up to 0.24 leaves its completions: in the working folder, in W&B's folder of a run, or in what lies in it. */
+export const tablePatterns = ['wandb/{run}/files/media/table/', 'files/media/table/', 'media/table/'].map(
+	(folder) => `${folder}completions_{index}_{hash}.table.json`,
+);
+
+/** Which rows of a file of completions an evaluation has written: those from `from` on, of these datasets in this order. */
+export interface TrlEvaluation {
+	readonly from: number;
+	readonly datasets: readonly { readonly name: string; readonly rows: number }[];
+}
+
+/** What TRL's files tell together and no row of completions does by itself. */
+export interface TrlLearnt {
+	readonly names: ReadonlySet<string>;
+	readonly weights: ReadonlyMap<string, number>;
+	/** By path of the file. */
+	readonly evaluations: ReadonlyMap<string, TrlEvaluation>;
+	/** Tables that only repeat an earlier one. */
+	readonly repeated: ReadonlySet<string>;
+	/** Sentences about this run. */
+	readonly notes: readonly string[];
+}
+
+/** Files of completions that are looked at for weights, and for evaluations; rows of one of them. */
+const mostFiles = 8;
+const mostEvaluations = 200;
+const mostTables = 2000;
+const mostRows = 20_000;
+/** Rows of metrics that are looked at for weights. */
+const mostTotals = 2000;
+
+export async function learnTrl(folder: FolderView, evidence: RunEvidence): Promise<TrlLearnt> {
+	const lines = await evidence.metrics();
+	const names = rewardNames(lines);
+	const tables = await tablesOf(folder);
+	const { evaluations, notes: about } = await evaluationsOf(lines, names, tables, evidence);
+	const weighed = await weightsOf(folder, evidence, { lines, names, tables, evaluations });
+	const any = tables.whole.length > 0 || (await folder.has(completionsPattern));
+	const missing = any ? [] : [noCompletions];
+	const { weights, notes } = weighed;
+	return { names, weights, evaluations, repeated: tables.repeated, notes: [...missing, ...notes, ...about] };
+}
+
+const noCompletions =
+	'There are no completions: log_completions was off, or they lie elsewhere. TRL up to 0.24 writes them to W&B alone: copy wandb/run-.../files/media/table here. Later versions write completions/.';
+
+/** Names of the reward functions, as the metrics have them. */
+function rewardNames(lines: readonly MetricsLine[]): Set<string> {
+	const names = new Set<string>();
+	for (const { values } of lines) {
+		for (const name of Object.keys(values)) {
+			const match = /^(?:eval\/)?rewards\/(.+)\/mean$/.exec(name);
+			if (match?.[1] !== undefined) names.add(match[1]);
+		}
+	}
+	return names;
+}
+
+interface Tables {
+	readonly whole: readonly string[];
+	readonly repeated: ReadonlySet<string>;
+}
+
+/** The end of training logs the last table once more; W&B names tables by their content. */
+async function tablesOf(folder: FolderView): Promise<Tables> {
+	const whole: string[] = [];
+	const repeated = new Set<string>();
+	const seen = new Set<string>();
+	for (const pattern of tablePatterns) {
+		if (!(await folder.has(pattern))) continue;
+		for (const { path } of await folder.find(pattern)) {
+			const key = path.replace(/completions_\d+_/, '');
+			if (seen.has(key)) repeated.add(path);
+			else whole.push(path);
+			seen.add(key);
+		}
+	}
+	return { whole, repeated };
+}
+
+async function rowsOf(path: string, evidence: RunEvidence): Promise<readonly Fields[]> {
+	if (!path.endsWith('.json')) {
+		const records = await evidence.records(path, 'parquet', mostRows);
+		return records.map(fieldsOf).filter((row) => row !== null);
+	}
+	const [record] = await evidence.records(path, 'json', 1);
+	return tableRows(record)?.slice(0, mostRows) ?? [];
+}
+
+/* Weights */
+
+interface WeightSources {
+	readonly lines: readonly MetricsLine[];
+	readonly names: ReadonlySet<string>;
+	readonly tables: Tables;
+	readonly evaluations: ReadonlyMap<string, TrlEvaluation>;
+}
+
+async function weightsOf(
+	folder: FolderView,
+	evidence: RunEvidence,
+	sources: WeightSources,
+): Promise<Pick<TrlLearnt, 'weights' | 'notes'>> {
+	const logged = loggedTotals(sources.lines, [...sources.names]);
+	const alone = recordedWeights(sources.names.size, logged, []);
+	// As many means as functions fit some weights, even where functions left completions out: one more row confirms them.
+	const confirmed = logged.length > sources.names.size;
+	if (confirmed && alone.totalsFit && alone.determined.every(Boolean)) return toldWeights([...sources.names], alone);
+	const files = await filesOf(folder, evidence, sources);
+	if (files === null) return toldWeights([...sources.names], alone);
+	const { names, groups, totals, gaps } = files;
+	// The mean of a function that left completions out is not over all that the total is over.
+	const counted = gaps || sources.names.size === 0 ? totals : loggedTotals(sources.lines, names);
+	const found = recordedWeights(names.length, counted, groups);
+	if (found.totalsFit === false && totals.length > 0) {
+		return toldWeights(names, recordedWeights(names.length, totals, groups));
+	}
+	return toldWeights(names, found);
+}
+
+function loggedTotals(lines: readonly MetricsLine[], names: readonly string[]): RecordedTotal[] {
+	const stride = Math.ceil(lines.length / mostTotals);
+	return lines.flatMap(({ values }, i) => {
+		if (i % stride !== 0) return [];
+		return ['', 'eval/'].flatMap((prefix) => {
+			const total = numberOf(values[`${prefix}reward`]);
+			const scores = names.map((name) => numberOf(values[`${prefix}rewards/${name}/mean`]));
+			if (total === null || scores.every((score) => score === null)) return [];
+			return [{ total, scores: scores.map((score) => score ?? 0) }];
+		});
+	});
+}
+
+interface FileEvidence {
+	readonly names: readonly string[];
+	readonly groups: readonly RecordedGroup[];
+	/** Of files that hold just the rollouts that their step's metrics are of. */
+	readonly totals: readonly RecordedTotal[];
+	/** Whether a function gave nothing for a completion. */
+	readonly gaps: boolean;
+}
+
+async function filesOf(
+	folder: FolderView,
+	evidence: RunEvidence,
+	{ lines, names: known, tables, evaluations }: WeightSources,
+): Promise<FileEvidence | null> {
+	const parquet = await folder.some(completionsPattern, 4 * mostFiles);
+	const paths = [...parquet.map(({ path }) => path).sort(), ...tables.whole.slice(0, 4 * mostFiles)];
+	const byStep = new Map(lines.map(({ step, values }) => [step, values]));
+	let names: readonly string[] | null = null;
+	const groups: RecordedGroup[] = [];
+	const totals: RecordedTotal[] = [];
+	let gaps = false;
+	// The first group of what an evaluation left may be cut.
+	for (const path of paths.filter((one) => !evaluations.has(one)).slice(0, mostFiles)) {
+		const rows = await rowsOf(path, evidence);
+		const [first] = rows;
+		if (first === undefined || 'reward' in first) continue;
+		names ??= rewardColumns(first, known);
+		const scored = rows.map((row) => scoresIn(row, names ?? []));
+		const used = scored.filter((row) => row.some((score) => score !== null));
+		gaps ||= scored.some((row) => row.some((score) => score === null));
+		groups.push(...groupsOf(rows, scored));
+		const values = byStep.get(numberOf(first.step) ?? Number(first.step));
+		const total = numberOf(values?.reward);
+		if (values === undefined || total === null || used.length === 0) continue;
+		const same = names.every((name, k) => isNear(meanOf(used, k), numberOf(values[`rewards/${name}/mean`])));
+		if (!same) continue;
+		const sums = names.map((_, k) => used.reduce((sum, row) => sum + (row[k] ?? 0), 0) / used.length);
+		totals.push({ scores: sums, total });
+	}
+	return names === null ? null : { names, groups, totals, gaps };
+}
+
+function groupsOf(rows: readonly Fields[], scored: readonly (readonly (number | null)[])[]): RecordedGroup[] {
+	const keys = rows.map((row) => keyOfPrompt(promptOf(row.prompt) ?? ''));
+	const size = new GroupSize();
+	for (const key of keys) size.add(key);
+	const each = size.finish();
+	if (each === null) return [];
+	const groups: RecordedGroup[] = [];
+	for (let start = 0; start < rows.length; start += each) {
+		const places = Array.from({ length: each }, (_, i) => start + i);
+		// What no function scored has no part in the group's mean.
+		const used = places.filter((at) => scored[at]?.some((score) => score !== null));
+		const advantages = used.map((at) => scoreOf(rows[at]?.advantage));
+		if (advantages.some((advantage) => advantage === null)) continue;
+		groups.push({
+			scores: used.map((at) => (scored[at] ?? []).map((score) => score ?? 0)),
+			advantages: advantages.map((advantage) => advantage ?? 0),
+		});
+	}
+	return groups;
+}
+
+function meanOf(rows: readonly (readonly (number | null)[])[], k: number): number | null {
+	const values = rows.map((row) => row[k] ?? null).filter((value) => value !== null);
+	return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+const isNear = (a: number | null, b: number | null) =>
+	a === null || b === null ? a === b : Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(a), Math.abs(b));
+
+/** The weights, and in words where they are from. */
+function toldWeights(names: readonly string[], found: RecordedWeights): Pick<TrlLearnt, 'weights' | 'notes'> {
+	const { determined, scaled, totalsFit, advantagesFit } = found;
+	const weights = new Map(names.map((name, i) => [name, found.weights[i] ?? 1]));
+	const list = (of: readonly string[]) =>
+		of.map((name) => `${name} ${Number((weights.get(name) ?? 1).toPrecision(6))}`).join(', ');
+	const known = names.filter((_, i) => determined[i]);
+	const open = names.filter((_, i) => !determined[i]);
+	const notes: string[] = [];
+	if (names.length === 0) return { weights, notes };
+	if (totalsFit === false) {
+		notes.push(
+			'The logged reward is not a weighted sum of the logged reward functions: totals here may differ from those that TRL trained with.',
+		);
+	}
+	if (known.length > 0) {
+		const from = scaled ? 'the logged rewards' : 'the recorded advantages, up to a common factor';
+		notes.push(`Reward weights, computed from ${from}: ${list(known)}.`);
+	}
+	if (open.length > 0 && !(names.length === 1 && totalsFit !== false)) {
+		const why =
+			totalsFit === null && advantagesFit === null ? 'no metrics or advantages were found' : 'several would fit';
+		notes.push(
+			known.length === 0 && list(open) === names.map((name) => `${name} 1`).join(', ')
+				? `Reward weights are not recorded and cannot be computed (${totalsFit === false ? 'none fit' : why}): 1 is assumed for each.`
+				: `The weight of ${open.join(' and of ')} does not follow from what was recorded: ${list(open)} assumed.`,
+		);
+	}
+	return { weights, notes };
+}
+
+/* Evaluations */
+
+/** A dataset's rows at a step: how many prompts, by the rate and the time that transformers logs. */
+interface LoggedEvaluation {
+	readonly name: string;
+	readonly prompts: number | null;
+}
+
+/**
+ * TRL logs completions of an evaluation under the step's file name too, after those of training: a file at a step of an
+ * evaluation holds the last rows of both, as many as a generation batch has.
+ */
+async function evaluationsOf(
+	lines: readonly MetricsLine[],
+	names: ReadonlySet<string>,
+	tables: Tables,
+	evidence: RunEvidence,
+): Promise<{ readonly evaluations: Map<string, TrlEvaluation>; readonly notes: string[] }> {
+	const evaluations = new Map<string, TrlEvaluation>();
+	const steps = new Map<number, MetricsLine>();
+	for (const line of lines) {
+		if (Object.keys(line.values).some((name) => name.startsWith('eval_') || name.startsWith('eval/'))) {
+			steps.set(line.step, line);
+		}
+	}
+	const places = await placesOf([...steps.keys()], tables, evidence);
+	let mixed = 0;
+	for (const [i, [step, path]] of places.entries()) {
+		const rows = i < mostEvaluations ? await rowsOf(path, evidence) : [];
+		if (i < mostEvaluations && rows.length === 0) continue;
+		const found = evaluationIn(rows, steps.get(step)?.values ?? {}, names);
+		if (found === null) mixed++;
+		evaluations.set(path, found ?? { from: 0, datasets: [] });
+	}
+	const notes =
+		mixed === 0
+			? []
+			: [
+					`${mixed === 1 ? 'The completions of 1 evaluation' : `The completions of ${mixed} evaluations`} may hold some of training, which cannot be told apart.`,
+				];
+	return { evaluations, notes };
+}
+
+/** The files that evaluations have written: of tables of one step the last, since training logs a step once. */
+async function placesOf(
+	steps: readonly number[],
+	tables: Tables,
+	evidence: RunEvidence,
+): Promise<(readonly [step: number, path: string])[]> {
+	if (tables.whole.length === 0) return steps.map((step) => [step, completionsOf(step)] as const);
+	const evaluated = new Set(steps);
+	const last = new Map<number, string>();
+	for (const path of tables.whole.slice(0, mostTables)) {
+		const step = Number((await rowsOf(path, evidence))[0]?.step ?? Number.NaN);
+		if (last.has(step)) evaluated.add(step);
+		last.set(step, path);
+	}
+	return [...last].filter(([step]) => evaluated.has(step));
+}
+
+/** Which rows of a file are of the evaluation; null: it cannot be told. */
+function evaluationIn(
+	rows: readonly Fields[],
+	values: Readonly<Record<string, number | null>>,
+	names: ReadonlySet<string>,
+): TrlEvaluation | null {
+	const logged = loggedEvaluations(values);
+	if (logged.length === 0 || logged.some(({ prompts }) => prompts === null)) return null;
+	const keys = rows.map((row) => keyOfPrompt(promptOf(row.prompt) ?? ''));
+	let run = 1;
+	while (run < keys.length && keys[keys.length - 1 - run] === keys.at(-1)) run++;
+	// Two prompts of one text may stand beside each other, so that the last run is of several groups.
+	for (let size = run; size > 0; size--) {
+		if (run % size !== 0) continue;
+		const all = logged.map(({ name, prompts }) => ({ name, rows: (prompts ?? 0) * size }));
+		const datasets = lastOf(all, rows.length);
+		const from = rows.length - datasets.reduce((sum, one) => sum + one.rows, 0);
+		const whole = from + ((rows.length - from) % size);
+		let ofOnePrompt = true;
+		for (let i = whole; i < rows.length; i++) ofOnePrompt &&= (i - whole) % size === 0 || keys[i] === keys[i - 1];
+		if (!ofOnePrompt) continue;
+		const lastRows = all.at(-1)?.rows ?? 0;
+		// More than the file holds: nothing of training is left, and the means are of rows that are gone.
+		if (lastRows > rows.length || fitsMeans(rows.slice(rows.length - lastRows), values, names))
+			return { from, datasets };
+	}
+	return null;
+}
+
+/** What is left of the datasets' rows in a file that keeps the last ones only. */
+function lastOf(datasets: TrlEvaluation['datasets'], rows: number): TrlEvaluation['datasets'] {
+	let left = rows;
+	return datasets
+		.toReversed()
+		.map(({ name, rows: count }) => {
+			const kept = Math.min(left, count);
+			left -= kept;
+			return { name, rows: kept };
+		})
+		.filter((one) => one.rows > 0)
+		.reverse();
+}
+
+function loggedEvaluations(values: Readonly<Record<string, number | null>>): LoggedEvaluation[] {
+	const found: LoggedEvaluation[] = [];
+	for (const [key, value] of Object.entries(values)) {
+		const match = /^eval[_/](?:(.+)_)?runtime$/.exec(key);
+		if (match === null) continue;
+		const rate = numberOf(values[key.replace(/runtime$/, 'samples_per_second')]);
+		const seconds = numberOf(value);
+		const prompts = rate === null || seconds === null ? null : Math.round(rate * seconds);
+		found.push({ name: match[1] ?? '', prompts: prompts !== null && prompts > 0 ? prompts : null });
+	}
+	return found;
+}
+
+/** Whether rows have the means that were logged of the last dataset that was evaluated. */
+function fitsMeans(
+	rows: readonly Fields[],
+	values: Readonly<Record<string, number | null>>,
+	names: ReadonlySet<string>,
+): boolean {
+	const list = [...names];
+	const scored = rows.map((row) => scoresIn(row, list));
+	return list.every((name, k) => {
+		const logged = numberOf(values[`eval/rewards/${name}/mean`]);
+		return logged === null || isNear(meanOf(scored, k), logged);
+	});
+}
+
+/** What of it a file's rollouts depend on. */
+export function trlDependence(path: string, learnt: unknown): string {
+	const known = learnt as TrlLearnt | undefined;
+	if (known === undefined) return '';
+	return JSON.stringify([[...known.weights], known.evaluations.get(path) ?? null, known.repeated.has(path)]);
+}
