@@ -13,7 +13,7 @@ import { learntOf } from './learnt.ts';
 import { MetricSources } from './metricSources.ts';
 import { openFrames } from './openFrames.ts';
 import { RolloutSteps } from './rolloutSteps.ts';
-import type { FileForm, RunFormat } from './runFormat.ts';
+import type { FileForm, RunEvidence, RunFormat } from './runFormat.ts';
 
 export interface ForeignOptions {
 	/** The run is followed: the torn end of a file that was just written to is waited for, not a fault. */
@@ -155,15 +155,24 @@ export class ForeignRun implements RunContent {
 	async #learnt(): Promise<unknown> {
 		const { learn } = this.runFormat;
 		if (learn === undefined) return undefined;
-		return learntOf(`${this.format}\n${this.folder}`, await this.#evidenceStamp(), () =>
-			learn(this.disk, {
+		return learntOf(`${this.format}\n${this.folder}`, await this.#evidenceStamp(), async () => {
+			let whole = true;
+			const evidence: RunEvidence = {
 				metrics: async () => {
 					await this.#metrics.load();
 					return [...this.#metrics.lines()].flat();
 				},
-				records: (path, form, most) => this.#records(path, form, most),
-			}).catch(() => undefined),
-		);
+				records: async (path, form, most) => {
+					const read = await this.#records(path, form, most);
+					whole &&= read.whole;
+					return read.records;
+				},
+			};
+			const value = await learn(this.disk, evidence).catch(() => {
+				whole = false;
+			});
+			return { value, whole };
+		});
 	}
 
 	async #evidenceStamp(): Promise<string> {
@@ -177,21 +186,24 @@ export class ForeignRun implements RunContent {
 		return stamps.join('\n');
 	}
 
-	async #records(path: string, form: FileForm, most: number): Promise<readonly unknown[]> {
+	async #records(path: string, form: FileForm, most: number): Promise<{ records: unknown[]; whole: boolean }> {
 		const records: unknown[] = [];
+		let whole = true;
 		const frames = await openFrames(this.folder, path, form, undefined).catch(() => null);
-		if (frames === null) return records;
+		if (frames === null) return { records, whole };
 		try {
 			for await (const frame of frames.frames()) {
+				whole &&= frame.fault === null;
 				records.push(...frame.records.slice(0, most - records.length));
 				if (records.length >= most) break;
 			}
 		} catch {
 			// What was read before counts.
+			whole = false;
 		} finally {
 			await frames.close().catch(() => undefined);
 		}
-		return records;
+		return { records, whole };
 	}
 
 	#stepOptions(step: number) {

@@ -12,11 +12,19 @@ const kept = new Map<string, Kept>();
  * What was learnt of a run, for all who open it: read again only when the files that tell it have changed.
  * @param key which run, as which format
  * @param stamp of those files
+ * @param learn `whole` is false where something could not be read, as on a machine that is busy: the next one tries again
  */
-export function learntOf(key: string, stamp: string, learn: () => Promise<unknown>): Promise<unknown> {
+export function learntOf(
+	key: string,
+	stamp: string,
+	learn: () => Promise<{ readonly value: unknown; readonly whole: boolean }>,
+): Promise<unknown> {
 	const known = kept.get(key);
 	if (known?.stamp === stamp) return known.value;
-	const value = learn();
+	const value = learn().then((learnt) => {
+		if (!learnt.whole && kept.get(key)?.value === value) kept.delete(key);
+		return learnt.value;
+	});
 	kept.delete(key);
 	kept.set(key, { stamp, value });
 	if (kept.size > mostKept) kept.delete(kept.keys().next().value as string);

@@ -277,9 +277,9 @@ async function evaluationsOf(
 	let mixed = 0;
 	for (const [i, [step, path]] of places.entries()) {
 		const rows = i < mostEvaluations ? await rowsOf(path, evidence) : [];
-		if (i < mostEvaluations && rows.length === 0) continue;
 		const found = evaluationIn(rows, steps.get(step)?.values ?? {}, names);
-		if (found === null) mixed++;
+		// A file that is not there, or cannot be read, holds nothing to tell apart.
+		if (found === null && (rows.length > 0 || i >= mostEvaluations)) mixed++;
 		evaluations.set(path, found ?? { from: 0, datasets: [] });
 	}
 	const notes =
