@@ -1,4 +1,5 @@
 import { editText } from '../core/diagnosis/recipeEdits.ts';
+import { ownFormat } from '../runs/annotationFolder.ts';
 import { diagnoseRun } from '../runs/diagnoseRun.ts';
 import { type Inspection, inspectRun, type RolloutNumbers } from '../runs/inspectRun.ts';
 import { anyRun } from './anyRun.ts';
@@ -10,6 +11,7 @@ import type { Verb } from './verb.ts';
 
 /** Faults that are shown to a person; `--json` has all. */
 const mostShown = 20;
+const mostErrors = 5;
 
 export const inspectVerb: Verb = {
 	name: 'inspect',
@@ -57,13 +59,18 @@ function inspectProgress(draw: ((text: string) => void) | null): (done: number, 
 }
 
 function linesOf(inspection: Inspection): string[] {
-	const { folder, format, trainer, validation, metricRows, notes, skipped } = inspection;
+	const { folder, format, trainer, validation, metricRows, errors, notes, skipped } = inspection;
 	const lost = skipped.reduce((sum, { records }) => sum + records, 0);
 	return [
 		`${folder}: ${trainer} (${format})`,
+		...progressLines(inspection),
 		`training: ${numbersText(inspection)}`,
 		...(validation === null ? [] : [`evaluation: ${numbersText(validation)}`]),
 		`metrics: ${counted(metricRows, 'step')}`,
+		...errors
+			.slice(0, mostErrors)
+			.map(({ message, rollouts }) => `error in ${counted(rollouts, 'rollout')}: ${message}`),
+		...(errors.length > mostErrors ? [`  and ${errors.length - mostErrors} other errors (--json has all)`] : []),
 		...notes.map((note) => `note: ${note}`),
 		skipped.length === 0 ? 'skipped: nothing' : `skipped: ${counted(lost, 'record')}`,
 		...skipped.slice(0, mostShown).map(({ file, line, message }) => {
@@ -73,7 +80,22 @@ function linesOf(inspection: Inspection): string[] {
 	];
 }
 
-function numbersText({ steps, groups, rollouts, nulls, meanReward }: RolloutNumbers): string {
+/** Said of runs that did not come to their end. */
+function progressLines({ format, progress }: Inspection): string[] {
+	if (progress === null) return ['status: unknown: the record of the run cannot be read'];
+	const { status, step, totalSteps, error } = progress;
+	const at = totalSteps === null ? `step ${step}` : `step ${step} of ${totalSteps}`;
+	// The times of another trainer's files do not tell how it ended.
+	if (format !== ownFormat) {
+		return totalSteps !== null && step < totalSteps
+			? [`last step: ${step} of ${totalSteps} (not all steps are there)`]
+			: [];
+	}
+	if (status !== 'crashed') return [`status: ${status}, ${at}`];
+	return [`status: crashed at ${at}: ${error ?? 'its engine ended without a message.'}`];
+}
+
+function numbersText({ steps, groups, rollouts, nulls, meanReward, errored }: RolloutNumbers): string {
 	const [first, last] = [steps?.[0], steps?.at(-1)];
 	const range = first === undefined ? '' : first === last ? ` (${first})` : ` (${first} to ${last})`;
 	return [
@@ -82,5 +104,6 @@ function numbersText({ steps, groups, rollouts, nulls, meanReward }: RolloutNumb
 		counted(rollouts, 'rollout'),
 		`mean reward ${formatNumber(meanReward)}`,
 		...(nulls === 0 ? [] : [`${nulls} without a reward`]),
+		...(errored === 0 ? [] : [`${errored} with errors`]),
 	].join(', ');
 }

@@ -1,7 +1,9 @@
 import { checkAborted } from '../base/async.ts';
+import { withMessages } from '../core/export/chatText.ts';
 import { type RolloutSelection, selectsPlace } from '../core/export/selection.ts';
 import { judgedPairs, preferenceLine } from '../core/feedback/judgedPairs.ts';
 import type { Feedback, RatedCompletion } from '../protocol/feedback.ts';
+import { ownFormat } from './annotationFolder.ts';
 import { type ExportOptions, type ExportSummary, writeExport } from './exportRollouts.ts';
 import { FeedbackLog } from './feedbackLog.ts';
 import { formatLine } from './jsonLines.ts';
@@ -37,10 +39,27 @@ export function exportFeedback(
 				count.leaveOut('whose ratings differ by less than the margin');
 				continue;
 			}
-			await lines.append(formatLine(preferenceLine(pair)));
-			count.written++;
+			const line = chatLine(preferenceLine(pair), run.format);
+			if (typeof line === 'string') count.leaveOut(line);
+			else {
+				await lines.append(formatLine(line));
+				count.written++;
+			}
 		}
 		count.unreadable = log.unreadable;
 		return null;
 	});
+}
+
+/** Of another trainer's run with the messages that a chat template made the prompt's text of; or why it is left out. */
+function chatLine(line: ReturnType<typeof preferenceLine>, format: string) {
+	const { prompt, chosen, rejected } = line;
+	if (format === ownFormat) return line;
+	const [better, worse] = [
+		withMessages({ prompt, completion: chosen }),
+		withMessages({ prompt, completion: rejected }),
+	];
+	if (typeof better === 'string') return better;
+	if (typeof worse === 'string') return worse;
+	return { ...line, prompt: better.prompt, chosen: better.completion, rejected: worse.completion };
 }

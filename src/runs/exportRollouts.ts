@@ -3,6 +3,7 @@ import { dirname, join, sep } from 'node:path';
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { hashText, Random } from '../base/random.ts';
+import { withMessages } from '../core/export/chatText.ts';
 import { type ExportFormat, exportFormatInfos } from '../core/export/exportFormat.ts';
 import {
 	type Candidate,
@@ -242,13 +243,14 @@ class Export {
 					if (counted && fault !== null) this.#count.fault(fault);
 					continue;
 				}
-				const why = this.#test(rollout);
+				const read = this.#asRead(rollout);
+				const why = this.#test(rollout) ?? (typeof read === 'string' ? read : null);
 				if (counted) {
 					this.#count.read++;
 					if (why !== null) this.#count.leaveOut(why);
 					if (this.#count.read % 256 === 0) this.#tell();
 				}
-				if (why === null) yield rollout;
+				if (why === null && typeof read !== 'string') yield read;
 				// Whoever shares this thread gets a turn.
 				if (performance.now() - turn > turnMs) {
 					await new Promise((resolve) => setImmediate(resolve));
@@ -258,6 +260,13 @@ class Export {
 		} finally {
 			await opened.close();
 		}
+	}
+
+	/** Of another trainer's run with the messages that a template made a prompt's text of; cases are what rewards were given. */
+	#asRead(line: RolloutLine): RolloutLine | string {
+		if (this.#run.format === ownFormat || this.#request.as === 'cases') return line;
+		const read = withMessages(line);
+		return typeof read === 'string' ? read : { ...line, ...read };
 	}
 
 	async #writeOneByOne(step: number): Promise<void> {

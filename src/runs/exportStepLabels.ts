@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
+import { chatOfText } from '../core/export/chatText.ts';
 import type { ExportFormat } from '../core/export/exportFormat.ts';
 import { writeMathShepherd } from '../core/export/prm/mathShepherd.ts';
 import { writePrm800k } from '../core/export/prm/prm800k.ts';
@@ -8,6 +9,7 @@ import { readStepSamples } from '../core/export/prm/readStepSamples.ts';
 import { type StepSample, sampleOfLabels } from '../core/export/prm/stepSample.ts';
 import { type NeutralLabel, writeTrlStepwise } from '../core/export/prm/trlStepwise.ts';
 import { type RolloutSelection, selectsPlace } from '../core/export/selection.ts';
+import type { RolloutLabels } from '../protocol/stepLabel.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { type ExportCount, type ExportOptions, type ExportSummary, writeExport } from './exportRollouts.ts';
 import { formatLine, LineSplitter, parseLine } from './jsonLines.ts';
@@ -46,6 +48,15 @@ const unrated: Readonly<Record<LabelFormat, string>> = {
 	processbench: 'with an unrated step before the first wrong one',
 };
 
+/** Of another trainer's run the problem is the question, not the text that a chat template made of it. */
+function sampleOf(labels: RolloutLabels, format: string): StepSample {
+	const sample = sampleOfLabels(labels);
+	const chat = format === ownFormat ? null : chatOfText(sample.prompt);
+	if (chat === null || chat === 'unclear') return sample;
+	const asked = chat.messages.filter(({ role }) => role !== 'system' && role !== 'developer');
+	return asked.length === 1 ? { ...sample, prompt: asked[0]?.content ?? sample.prompt } : sample;
+}
+
 /** Exports what persons said of the steps of a run's completions. */
 export function exportStepLabels(
 	run: { readonly folder: string; readonly format: string; readonly name: string },
@@ -63,7 +74,7 @@ export function exportStepLabels(
 			if (split !== undefined && one.split !== split) count.leaveOut(`of the other split (${one.split})`);
 			else if (!selectsPlace(one, selection)) count.leaveOut('that are not selected');
 			else {
-				const line = lineOf(sampleOfLabels(one), request, `${step}-${group}-${index}`, run.name);
+				const line = lineOf(sampleOf(one, run.format), request, `${step}-${group}-${index}`, run.name);
 				if (line === null) count.leaveOut(unrated[request.as]);
 				else if (typeof line === 'string') count.leaveOut(line);
 				else {

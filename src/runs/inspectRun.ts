@@ -1,8 +1,11 @@
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { rolloutErrors } from '../core/trace/rolloutErrors.ts';
+import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { formats } from './importers/formats.ts';
 import type { RolloutSplit, RunContent, RunFault } from './runContent.ts';
+import { runStateOf } from './runStatus.ts';
 
 /** Counts of the rollouts of one split. */
 export interface RolloutNumbers {
@@ -15,6 +18,24 @@ export interface RolloutNumbers {
 	readonly nulls: number;
 	/** Over the rewards that are there; null: none is. */
 	readonly meanReward: number | null;
+	/** Rollouts in which something went wrong, or whose reward failed. */
+	readonly errored: number;
+}
+
+/** What went wrong in rollouts, in their trainer's words, and in how many. */
+export interface RolloutErrorCount {
+	readonly message: string;
+	readonly rollouts: number;
+}
+
+/** How far a run came. */
+export interface RunProgress {
+	/** Of a foreign run as its files' times tell. */
+	readonly status: RunStatus;
+	readonly step: number;
+	readonly totalSteps: number | null;
+	/** Why it ended; null: nothing was recorded. */
+	readonly error: string | null;
 }
 
 export interface Inspection extends RolloutNumbers {
@@ -27,6 +48,10 @@ export interface Inspection extends RolloutNumbers {
 	readonly validation: RolloutNumbers | null;
 	/** Rows of metrics, one a step. */
 	readonly metricRows: number;
+	/** null: its record cannot be read. */
+	readonly progress: RunProgress | null;
+	/** The most frequent first. */
+	readonly errors: readonly RolloutErrorCount[];
 	/** What the format does not record, and what was inferred. */
 	readonly notes: readonly string[];
 	/** What could not be read. */
@@ -41,11 +66,13 @@ export async function inspectRun(
 	signal?: AbortSignalLike,
 	progress: InspectProgress = () => undefined,
 ): Promise<Inspection> {
-	const train = await count(run, 'train', signal, progress);
-	const validation = await count(run, 'validation', signal, () => undefined);
+	const errors = new Map<string, number>();
+	const train = await count(run, 'train', errors, signal, progress);
+	const validation = await count(run, 'validation', errors, signal, () => undefined);
 	let metricRows = 0;
 	for await (const lines of run.metrics(signal)) metricRows += lines.length;
-	const record = await run.record().catch(() => null);
+	const state = await runStateOf(() => run.record()).catch(() => null);
+	const record = state?.record;
 	const title = formats.find(({ name }) => name === run.format)?.title;
 	return {
 		folder: run.folder,
@@ -54,14 +81,32 @@ export async function inspectRun(
 		...train,
 		validation: validation.rollouts === 0 ? null : validation,
 		metricRows,
+		progress:
+			state === null
+				? null
+				: {
+						status: state.status,
+						step: state.record.step,
+						totalSteps: state.record.totalSteps,
+						error: errorText(state.record),
+					},
+		errors: [...errors].map(([message, rollouts]) => ({ message, rollouts })).sort((a, b) => b.rollouts - a.rollouts),
 		notes: record?.foreign?.notes ?? [],
 		skipped: run.faults,
 	};
 }
 
+function errorText({ error }: RunRecord): string | null {
+	return error === undefined ? null : [error.message, error.action].filter((part) => part !== undefined).join(' ');
+}
+
+/** Messages that are told apart; the rest are counted with the rollouts alone. */
+const mostErrors = 1000;
+
 async function count(
 	run: RunContent,
 	split: RolloutSplit,
+	errors: Map<string, number>,
 	signal: AbortSignalLike | undefined,
 	progress: InspectProgress,
 ): Promise<RolloutNumbers> {
@@ -69,6 +114,7 @@ async function count(
 	let groups = 0;
 	let rollouts = 0;
 	let nulls = 0;
+	let errored = 0;
 	let sum = 0;
 	for (const [i, step] of steps.entries()) {
 		checkAborted(signal);
@@ -85,6 +131,11 @@ async function count(
 				if (rollout === null) continue;
 				rollouts++;
 				seen.add(rollout.group);
+				const wrong = new Set(rolloutErrors(rollout));
+				if (wrong.size > 0) errored++;
+				for (const message of wrong) {
+					if (errors.has(message) || errors.size < mostErrors) errors.set(message, (errors.get(message) ?? 0) + 1);
+				}
 				if (rollout.reward === null) nulls++;
 				else sum += rollout.reward;
 			}
@@ -94,5 +145,5 @@ async function count(
 		groups += seen.size;
 	}
 	const meanReward = rollouts === nulls ? null : sum / (rollouts - nulls);
-	return { steps: run.hasSteps ? steps : null, groups, rollouts, nulls, meanReward };
+	return { steps: run.hasSteps ? steps : null, groups, rollouts, nulls, meanReward, errored };
 }

@@ -139,6 +139,21 @@ describe('runs of TRL', { skip }, () => {
 		});
 	});
 
+	test('prompts that were chats are messages again in exports', async () => {
+		const path = join(folder, 'chat.jsonl');
+		const request = { as: 'dpo', split: 'train', selection: {}, tags: resolveTemplate('r1') } as const;
+		const summary = await exportRollouts(await openRun(join(folder, 'chat')), request, path, { replace: true });
+		assert.equal(summary.form, 'conversational');
+		const lines = (await readFile(path, 'utf8')).trim().split('\n');
+		assert.ok(lines.length > 1);
+		for (const line of lines) {
+			const { prompt, chosen } = JSON.parse(line) as { prompt: { content: string }[]; chosen: unknown[] };
+			assert.deepEqual(prompt[0], { role: 'system', content: 'You add.' });
+			assert.match(prompt[1]?.content ?? '', /^What is \d\+\d\?$/);
+			assert.deepEqual([prompt.length, chosen.length], [2, 1]);
+		}
+	});
+
 	for (const known of ['metrics', 'advantages alone'] as const) {
 		test(`no exported pair is in another order than TRL's totals, from ${known}`, async () => {
 			if (known === 'advantages alone') await rm(join(folder, 'weighted/checkpoint-4'), { recursive: true });

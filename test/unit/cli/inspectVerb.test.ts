@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, rm } from 'node:fs/promises';
+import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inspectRun } from '../../../src/runs/inspectRun.ts';
@@ -88,4 +88,48 @@ test('inspect counts and names what it could not read', async (context) => {
 	);
 	const text = await place.run(context, 'inspect', 'broken');
 	assert.match(text.stdout, /skipped: 2 records\n {2}1\.jsonl, line 2: not JSON\n {2}1\.jsonl, line 4: cut off/);
+});
+
+test('inspect says in how many rollouts something went wrong, what, and how far a run came', async (context) => {
+	const place = await Workplace.make(context);
+	const row = (example_id: number, error: unknown) => ({
+		example_id,
+		reward: 0,
+		prompt: 'q',
+		completion: null,
+		metrics: {},
+		error,
+	});
+	await writeFiles(place.folder, {
+		'errored/results.jsonl': [
+			row(0, { error: 'ModelError', error_chain_repr: 'Connection refused' }),
+			row(1, { error: 'ModelError', error_chain_repr: 'Connection refused' }),
+			row(2, null),
+		],
+		'errored/metadata.json': {},
+		'short/trainer_state.json': { global_step: 1, max_steps: 9, log_history: [{ step: 1, loss: 1 }] },
+	});
+	const errored = await place.run(context, 'inspect', 'errored');
+	assert.match(errored.stdout, /3 rollouts, mean reward 0, 2 with errors\n/);
+	assert.match(errored.stdout, /error in 2 rollouts: ModelError: Connection refused\n/);
+	const short = await place.run(context, 'inspect', 'short');
+	assert.match(short.stdout, /last step: 1 of 9 \(not all steps are there\)\n/);
+	const run = join(place.folder, 'crashed');
+	const record = JSON.parse(await readFile(join(root, 'test/fixtures/torch-run/run.json'), 'utf8'));
+	await writeFiles(run, {
+		'run.json': {
+			...record,
+			status: 'running',
+			step: 3,
+			totalSteps: 8,
+			pid: 999_999_999,
+			heartbeat: 1,
+			host: 'elsewhere',
+			boot: 'x',
+		},
+		'metrics.jsonl': '',
+	});
+	const crashed = await place.run(context, 'inspect', 'crashed');
+	assert.match(crashed.stdout, /status: crashed at step 3 of 8: /);
+	assert.equal(crashed.status, 0, crashed.stderr);
 });

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { judgingReward } from '../../../core/reward/correctness.ts';
 import { LiteralReader } from '../../../core/transcript/pythonReader.ts';
 import type { Message } from '../../../protocol/rolloutLine.ts';
+import type { FolderView } from '../folderView.ts';
 import { messageOf, textOrMessages } from '../foreignMessages.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
 import {
@@ -17,7 +18,7 @@ import {
 	textOf,
 } from '../foreignValues.ts';
 import { type GraphNode, splitGraph } from '../messageGraph.ts';
-import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
+import type { RecordContext, RolloutFiles, RunEvidence, RunFormat } from '../runFormat.ts';
 
 /* rllm/utils/episode_logger.py: one file an episode, in a folder for each step, with a summary beside them. */
 
@@ -112,6 +113,26 @@ function groupOf(episode: Fields, question: string): string {
 	return colon > 0 ? id.slice(0, colon) : id;
 }
 
+/** The name that the run's episodes begin with, so that it does not depend on what else an episode holds. */
+const mainName = (learnt: unknown): string | null =>
+	(learnt as { readonly main: string | null } | undefined)?.main ?? null;
+
+/** Episodes that are looked at for names. */
+const mostNamed = 16;
+
+async function learnNames(folder: FolderView, evidence: RunEvidence): Promise<{ readonly main: string | null }> {
+	const counts = new Map<string, number>();
+	for (const place of places) {
+		for (const { path } of await folder.some(episodes(place, '{mode}'), mostNamed)) {
+			const [record] = await evidence.records(path, 'json', 1);
+			const name = textOf(fieldsOf(listOf(fieldsOf(record)?.trajectories)[0])?.name);
+			if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1);
+		}
+	}
+	const [first] = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+	return { main: first?.[0] ?? null };
+}
+
 /** Where no metric says whether the answer is right, the episode itself does. */
 function judged(metrics: Record<string, number | null>, correct: boolean | null): Record<string, number | null> {
 	if (correct === null || judgingReward(metrics) !== null) return metrics;
@@ -140,7 +161,7 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 		const extra = extraOf({ ...told, failed: 'before its first message' });
 		return [{ ...shared, groupKey: group, prompt: question, completion: '', reward: null, ...given('extra', extra) }];
 	}
-	const names = new Set(trajectories.map((trajectory) => trajectory?.name));
+	const main = mainName(context.learnt) ?? textOf(trajectories[0]?.name);
 	const rollouts: ForeignRollout[] = [];
 	for (const trajectory of trajectories) {
 		if (!trajectory) return 'holds a trajectory that is not an object';
@@ -152,11 +173,12 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 				question,
 			),
 		);
-		const name = names.size > 1 ? textOf(trajectory.name) : null;
+		const name = textOf(trajectory.name);
 		rollouts.push({
 			...shared,
-			// Solvers and judges answer different prompts: they are no one group.
-			groupKey: name === null ? group : `${name} ${group}`,
+			// Solvers and judges answer different prompts: they are no one group. Of an episode without trajectories no name
+			// is known: it is one of those that the run is about.
+			groupKey: name === null || name === main ? group : `${name} ${group}`,
 			prompt: prompt.length > 0 ? prompt : question,
 			completion,
 			reward: numberOf(trajectory.reward),
@@ -187,12 +209,19 @@ export const rllm: RunFormat = {
 	looksFor: 'episodes/{mode}_step_{N}_epoch_{E}/episode_hash*_id*.json',
 	hasSteps: true,
 	rollouts: places.flatMap((place): RolloutFiles[] => [
-		{ pattern: episodes(place, 'train'), form: 'json', split: 'train', rollouts: rllmEpisode },
+		{
+			pattern: episodes(place, 'train'),
+			form: 'json',
+			split: 'train',
+			dependsOn: (_, learnt) => mainName(learnt) ?? '',
+			rollouts: rllmEpisode,
+		},
 		{
 			pattern: episodes(place, '{mode}'),
 			form: 'json',
 			split: 'validation',
 			accepts: ({ mode }) => mode !== 'train',
+			dependsOn: (_, learnt) => mainName(learnt) ?? '',
 			rollouts: rllmEpisode,
 		},
 	]),
@@ -206,6 +235,7 @@ export const rllm: RunFormat = {
 		'What an episode measured is shown with the rewards; it need not add up to the reward.',
 		'Advantages and tokens are not recorded.',
 	],
+	learn: learnNames,
 	async recognise(folder) {
 		for (const place of places) if (await folder.has(episodes(place, '{mode}'))) return true;
 		return false;

@@ -21,7 +21,13 @@ import { topKeys } from '../topKeys.ts';
  * beside them.
  */
 
-const folders = ['dumped_evals/global_step_{step}_evals/', 'global_step_{step}_evals/'];
+const folders = [
+	'dumped_evals/global_step_{step}_evals/',
+	'global_step_{step}_evals/',
+	// An evaluation by itself has no step.
+	'dumped_evals/eval_only/',
+	'eval_only/',
+];
 const means = 'aggregated_results';
 
 /** A total, or rewards by token whose sum it is. */
@@ -42,7 +48,8 @@ export function skyRlRollout(record: unknown, context: RecordContext): readonly 
 	const info = fieldsOf(extras?.extra_info);
 	return [
 		{
-			groupKey: JSON.stringify([source, prompt]),
+			// At step 0 there may be one of a step and one by itself.
+			groupKey: JSON.stringify([source, prompt, ...(context.step === null ? ['eval_only'] : [])]),
 			prompt,
 			completion,
 			reward: rewardOf(row.score),
@@ -65,14 +72,14 @@ export function skyRlRollout(record: unknown, context: RecordContext): readonly 
 
 export function skyRlMeans(record: unknown, context: RecordContext): readonly ForeignMetrics[] | string {
 	if (!fieldsOf(record)) return 'is not an object';
-	if (context.step === null) return 'has no step';
-	return [{ step: context.step, time: null, values: scoresOf(record) }];
+	return [{ step: context.step ?? 0, time: null, values: scoresOf(record) }];
 }
 
 export const skyRl: RunFormat = {
 	name: 'skyrl',
 	title: 'SkyRL',
-	looksFor: 'dumped_evals/global_step_{N}_evals/{source}.jsonl with input_prompt and output_response in its rows',
+	looksFor:
+		'dumped_evals/global_step_{N}_evals/{source}.jsonl or dumped_evals/eval_only/{source}.jsonl with input_prompt and output_response in its rows',
 	hasSteps: true,
 	rollouts: folders.map(
 		(folder): RolloutFiles => ({
@@ -86,6 +93,7 @@ export const skyRl: RunFormat = {
 	metrics: folders.map((folder) => ({ pattern: `${folder}${means}.jsonl`, form: 'jsonl', metrics: skyRlMeans })),
 	notes: [
 		'SkyRL writes the rollouts of its evaluations alone: they are what is shown at each step.',
+		'An evaluation by itself (eval_only) has no step: it is shown at step 0.',
 		'It writes no id of a group: rollouts of one step and data source with the same prompt are taken for one.',
 		'A score by token is shown as the sum of its parts. Advantages and tokens are not recorded.',
 	],

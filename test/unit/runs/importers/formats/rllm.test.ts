@@ -73,6 +73,25 @@ describe('rLLM', () => {
 		assert.equal(train[2]?.reward, null);
 	});
 
+	it('keeps a group together where one episode alone has a judge, or nothing', async () => {
+		const judged = [trajectory(), trajectory({ name: 'judge' })];
+		for (const order of [judged, judged.toReversed()]) {
+			const { train } = await read(
+				episode({ trajectories: order }),
+				episode({ episode_id: 'aaaa:1' }),
+				episode({ episode_id: 'aaaa:2' }),
+				episode({ episode_id: 'aaaa:3', trajectories: [] }),
+			);
+			const groups = Object.groupBy(train, ({ group }) => group);
+			assert.deepEqual(
+				Object.values(groups)
+					.map((lines) => lines?.map(({ extra }) => extra?.agent ?? 'none'))
+					.sort((a, b) => (a?.length ?? 0) - (b?.length ?? 0)),
+				[['judge'], ['solver', 'solver', 'solver', 'none']],
+			);
+		}
+	});
+
 	it('shows an episode without trajectories as a rollout that was not scored', async () => {
 		const { train } = await read(episode({ trajectories: [], termination_reason: null }));
 		assert.equal(train[0]?.reward, null);

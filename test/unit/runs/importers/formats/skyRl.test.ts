@@ -20,6 +20,30 @@ describe('SkyRL', () => {
 		);
 	});
 
+	it('reads an evaluation by itself, and beside those of steps', async () => {
+		const alone = {
+			'dumped_evals/eval_only/gsm8k.jsonl': [row({}), row({})],
+			'dumped_evals/eval_only/aggregated_results.jsonl': [{ 'eval/gsm8k/avg_score': 1 }],
+		};
+		const one = await madeRun(alone);
+		assert.equal(one.run.format, 'skyrl');
+		assert.deepEqual(
+			one.train.map(({ step, stage, group }) => [step, stage, group]),
+			[0, 0].map((step) => [step, 'validation', 0]),
+		);
+		assert.deepEqual(
+			one.metrics.map(({ step, values }) => [step, Object.values(values)]),
+			[[0, [1]]],
+		);
+		const both = await madeRun({
+			...alone,
+			[`${place}/gsm8k.jsonl`]: [row({})],
+			'dumped_evals/global_step_0_evals/gsm8k.jsonl': [row({})],
+		});
+		assert.deepEqual(both.train.map(({ step }) => step).sort(), [0, 0, 0, 5]);
+		assert.equal(new Set(both.train.filter(({ step }) => step === 0).map(({ group }) => group)).size, 2);
+	});
+
 	it('groups by equal prompts of one data source', async () => {
 		const { train } = await madeRun({
 			[`${place}/a.jsonl`]: [
