@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Failure, type Reason } from './base/failure.ts';
 import { CliOutput } from './cli/cliOutput.ts';
+import { requireNode } from './cli/requireNode.ts';
 import { findVerb } from './cli/verbs.ts';
 
 /** Reasons that are nobody's input: the run failed, or the other side did not answer. */
@@ -21,6 +22,7 @@ async function main(argv: readonly string[]): Promise<number> {
 		const asked = name === '--help' || name === '-h' ? 'help' : name === '--version' ? 'version' : name;
 		const wantsHelp = asked !== 'help' && (args.includes('--help') || args.includes('-h'));
 		const verb = await findVerb(wantsHelp ? 'help' : asked);
+		requireNode(wantsHelp ? 'help' : asked);
 		return await verb.run({ output, args: wantsHelp ? [asked] : args, engine: enginePath() });
 	} catch (error) {
 		const failure = output.failure(error);

@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { leastNode } from '../base/nodeVersion.ts';
 import { slurmScript } from '../core/scaling/slurmScript.ts';
-import { prepareRun } from '../runs/prepareRun.ts';
+import { changed, prepareRun } from '../runs/prepareRun.ts';
+import { readRecipeFile } from '../runs/recipeFile.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { changeHelp, changeOptions, recipeChanges } from './runVerb.ts';
 import type { Verb } from './verb.ts';
@@ -13,7 +15,7 @@ export const slurmVerb: Verb = {
 	summary: 'Prepare a run for a Slurm cluster: its folder, and in it a script for sbatch.',
 	options: [
 		['--nodes N', 'Nodes (default 1).'],
-		['--gpus-per-node N', 'GPUs of a node, one process each (default 8; 0: processors alone).'],
+		['--gpus-per-node N', 'GPUs of a node, one process each (default 8, with "device": "cpu" 0: processors alone).'],
 		['--cpus-per-node N', 'Processors of a node (default 8).'],
 		['--time T', 'Longest time, as Slurm takes it (default 24:00:00).'],
 		['--partition P, --account A, --mem M', "Slurm's own, as they are."],
@@ -21,7 +23,7 @@ export const slurmVerb: Verb = {
 			'--python PATH',
 			"Python with the trainer's packages, on all nodes (default: REASONING_LAB_PYTORCH, else python3).",
 		],
-		['--node PATH', 'Node on the first node (default: the one that runs this).'],
+		['--node PATH', 'Node on the first node (default: REASONING_LAB_NODE, else node on the PATH there).'],
 		...changeHelp,
 	],
 	async run({ args, output, engine }) {
@@ -43,16 +45,29 @@ export const slurmVerb: Verb = {
 			{ names: ['a recipe file'], least: 1, most: 1 },
 		);
 		const nodes = positive(wholeNumber(values.nodes, '--nodes') ?? 1, '--nodes');
-		const gpusPerNode = wholeNumber(values['gpus-per-node'], '--gpus-per-node') ?? 8;
+		const askedGpus = wholeNumber(values['gpus-per-node'], '--gpus-per-node');
 		const cpusPerNode = positive(wholeNumber(values['cpus-per-node'], '--cpus-per-node') ?? 8, '--cpus-per-node');
 		const changes = recipeChanges(values);
+		const { recipe: read } = await readRecipeFile(resolve(positionals[0] as string), (value) =>
+			changed(value, changes),
+		);
+		const onProcessor = read.device === 'cpu';
+		if (onProcessor && askedGpus !== undefined && askedGpus > 0) {
+			throw new Failure(
+				'invalid',
+				`The recipe trains on the processor ("device": "cpu"), so the ${askedGpus} GPUs of --gpus-per-node would stand idle.`,
+				'Leave it out, or add --set device=cuda.',
+			);
+		}
+		const gpusPerNode = askedGpus ?? (onProcessor ? 0 : 8);
 		const processes = nodes * Math.max(1, gpusPerNode);
 		const options = {
 			nodes,
 			gpusPerNode,
 			cpusPerNode,
 			dist: resolve(dirname(engine)),
-			node: values.node ?? process.execPath,
+			node: values.node ?? process.env.REASONING_LAB_NODE ?? 'node',
+			leastNode,
 			python: values.python ?? process.env.REASONING_LAB_PYTORCH ?? 'python3',
 			time: values.time ?? '24:00:00',
 			...(values.partition === undefined ? {} : { partition: values.partition }),

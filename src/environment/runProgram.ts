@@ -28,6 +28,12 @@ export interface ProgramResult {
 
 const mostOutput = 4 << 20;
 
+/** Programs that run now: a window or a shell that ends takes them along. One listener for all of them, however many there are. */
+const started = new Set<number>();
+process.once('exit', () => {
+	for (const pid of started) killNow(pid);
+});
+
 /**
  * Runs a program to its end. Fails with `unavailable` when it cannot be started, `timeout` and `cancelled`; then nothing that
  * it has started is left. Nor is it where this process is killed meanwhile.
@@ -73,9 +79,7 @@ export async function runProgram(
 	};
 	const cancel = () => kill(new Failure('cancelled', 'Cancelled.'));
 	signal?.addEventListener('abort', cancel, { once: true });
-	// A window or a shell that ends takes what it has started along.
-	const exit = () => tree !== null && killNow(child.pid);
-	process.once('exit', exit);
+	if (child.pid !== undefined) started.add(child.pid);
 	const timer =
 		limitMs === undefined
 			? undefined
@@ -94,7 +98,7 @@ export async function runProgram(
 	} finally {
 		clearTimeout(timer);
 		signal?.removeEventListener('abort', cancel);
-		process.off('exit', exit);
+		if (child.pid !== undefined) started.delete(child.pid);
 	}
 }
 
@@ -125,8 +129,7 @@ function eachLine(input: Readable, onLine: (line: string) => void): void {
 	createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine);
 }
 
-function killNow(pid: number | undefined): void {
-	if (pid === undefined) return;
+function killNow(pid: number): void {
 	try {
 		process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
 	} catch {

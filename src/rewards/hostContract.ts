@@ -6,9 +6,3 @@ export const refusedExit = 86;
 /** JSON-RPC codes of the errors that a host answers with: a load that failed (data: `loadFailureSchema`), a cancellation. */
 export const loadFailedCode = -31001;
 export const cancelledCode = -32800;
-
-/** Node 22.18 is the first that loads TypeScript without being asked to. */
-export function nodeIsNewEnough(version: string): boolean {
-	const [major = 0, minor = 0] = version.split('.').map(Number);
-	return major > 22 || (major === 22 && minor >= 18);
-}

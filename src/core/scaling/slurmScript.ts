@@ -7,7 +7,10 @@ export interface SlurmOptions {
 	readonly run: string;
 	/** Folder of the built programs, seen by all nodes. */
 	readonly dist: string;
+	/** Node on the first node: a path there, or a name on PATH there. */
 	readonly node: string;
+	/** The oldest Node that will do: `22.18.0`. */
+	readonly leastNode: string;
 	readonly python: string;
 	readonly nodes: number;
 	/** 0: on processors, one process a node. */
@@ -41,11 +44,26 @@ function directive(name: string, value: string | number): string {
  * again goes on from the newest checkpoint, and so does a job that Slurm puts back into its queue.
  */
 export function slurmScript(options: SlurmOptions): string {
-	const { name, run, dist, node, python, nodes, gpusPerNode, cpusPerNode, time, partition, account, memory } = options;
+	const {
+		name,
+		run,
+		dist,
+		node,
+		leastNode,
+		python,
+		nodes,
+		gpusPerNode,
+		cpusPerNode,
+		time,
+		partition,
+		account,
+		memory,
+	} = options;
 	if (!/^(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+(:\d+)?)?)$/.test(time)) {
 		throw new Failure('invalid', `--time is "${time}".`, 'Give minutes, or [days-]hours:minutes:seconds.');
 	}
 	const processes = Math.max(1, gpusPerNode);
+	const [major, minor] = leastNode.split('.');
 	const directives = [
 		directive('job-name', name.replace(/[^\w.-]+/g, '-')),
 		directive('nodes', nodes),
@@ -73,6 +91,17 @@ exec >> "$RUN/engine.log" 2>&1
 export PYTHONPATH="$DIST/trainer" PYTHONUNBUFFERED=1 TOKENIZERS_PARALLELISM=false HF_HUB_DISABLE_TELEMETRY=1
 export OMP_NUM_THREADS=${Math.max(1, Math.floor(cpusPerNode / processes))}
 export REASONING_LAB_PYTHON="$PYTHON"
+
+# Of this node, not of the machine that the script was made on.
+if ! version=$("$NODE" -p process.versions.node); then
+	echo "The job cannot start: there is no Node $NODE on $(hostname). Install ${major}.${minor} or newer, or make the script with --node PATH."
+	exit 2
+fi
+IFS=. read -r node_major node_minor _ <<< "$version"
+if (( node_major < ${major} || (node_major == ${major} && node_minor < ${minor}) )); then
+	echo "The job cannot start: $NODE on $(hostname) is Node $version, and ${major}.${minor} or newer is needed. Make the script with --node PATH."
+	exit 2
+fi
 
 # The driver of the run: it holds the run folder, scores rewards, answers control requests. It prints where it listens.
 exchange=$(mktemp -d)

@@ -13,10 +13,11 @@ import {
 	ResponseError,
 	StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
+import { nodeIsNewEnough } from '../../base/nodeVersion.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { loadRequestSchema, rewardHostMethods, scoreRequestSchema } from '../../protocol/rewardHost.ts';
 import { messageReader } from '../../rpc/messageReader.ts';
-import { cancelledCode, loadFailedCode, nodeIsNewEnough, refusedExit } from '../hostContract.ts';
+import { cancelledCode, loadFailedCode, refusedExit } from '../hostContract.ts';
 import { Capture } from './capture.ts';
 import { LoadFault } from './loadRewardFile.ts';
 import { LocalImports } from './localImports.ts';

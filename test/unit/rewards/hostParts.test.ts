@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { leastNode, nodeIsNewEnough } from '../../../src/base/nodeVersion.ts';
 import { Random } from '../../../src/base/random.ts';
-import { nodeIsNewEnough } from '../../../src/rewards/hostContract.ts';
 import { HostLog } from '../../../src/rewards/hostLog.ts';
 import { isolateRows, spread } from '../../../src/rewards/isolatedRows.ts';
 import { listProcesses, parsePs, parseStat } from '../../../src/rewards/processList.ts';
@@ -148,4 +149,7 @@ it('Node from 22.18 on runs reward files', () => {
 		'24.21.0': true,
 	};
 	for (const [version, expected] of Object.entries(cases)) assert.equal(nodeIsNewEnough(version), expected, version);
+	const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+	assert.equal(manifest.engines.node, `>=${leastNode}`);
+	assert.equal(nodeIsNewEnough(leastNode), true);
 });

@@ -10,7 +10,8 @@ const options: SlurmOptions = {
 	name: 'addition: two',
 	run: "/scratch/it's mine/runs/addition-1",
 	dist: '/opt/reasoning-lab/dist',
-	node: '/usr/bin/node',
+	node: 'node',
+	leastNode: '22.18.0',
 	python: '/opt/env/bin/python',
 	nodes: 2,
 	gpusPerNode: 4,
@@ -57,6 +58,8 @@ async function stage(context: TestContext, driver: string): Promise<Stage> {
 		driver,
 		python: `printf '%s\\n' "$REASONING_LAB_TRAINER_SOCKET $REASONING_LAB_TRAINER_TOKEN" "$MASTER_ADDR" "$@" > ${JSON.stringify(join(folder, 'ranks'))}; : > ${JSON.stringify(join(folder, 'begun'))}`,
 	};
+	// It stands for Node, too, which is asked for its version first.
+	programs.driver = `[ "$1" = -p ] && { echo "\${NODE_VERSION:-24.1.0}"; exit; }\n${driver}`;
 	for (const [name, text] of Object.entries(programs)) {
 		await writeFile(join(bin, name), `#!/bin/bash\n${text}\n`);
 		await chmod(join(bin, name), 0o755);
@@ -79,7 +82,7 @@ async function stage(context: TestContext, driver: string): Promise<Stage> {
 	};
 }
 
-function runScript(folder: string, script: string) {
+function runScript(folder: string, script: string, more: Record<string, string> = {}) {
 	const child = spawn('bash', [script], {
 		stdio: 'ignore',
 		env: {
@@ -87,6 +90,7 @@ function runScript(folder: string, script: string) {
 			SLURM_JOB_NODELIST: 'node[1-2]',
 			SLURM_NNODES: '2',
 			SLURM_NODEID: '0',
+			...more,
 		},
 	});
 	return { child, exit: new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code))) };
@@ -140,4 +144,16 @@ test('a driver that refuses the run ends the job with its status', {
 	const { folder, run, script } = await stage(context, 'echo "The recipe is at fault." >&2; exit 2');
 	assert.equal(await runScript(folder, await script()).exit, 2);
 	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /at fault/);
+});
+
+test('a node without Node, or with one that is too old, is named before anything starts', {
+	skip: process.platform === 'win32',
+}, async (context) => {
+	const { folder, run, script } = await stage(context, 'exit 9');
+	assert.equal(await runScript(folder, await script(), { NODE_VERSION: '20.20.2' }).exit, 2);
+	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /is Node 20\.20\.2, and 22\.18 or newer is needed/);
+	assert.equal(await runScript(folder, await script({ node: 'no-such-node' })).exit, 2);
+	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /there is no Node no-such-node on /);
+	// A newer one is passed on to the driver.
+	assert.equal(await runScript(folder, await script(), { NODE_VERSION: '23.0.0' }).exit, 9);
 });
