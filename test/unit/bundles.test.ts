@@ -172,7 +172,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 	it('the extension holds nothing that runs rewards in processes of their own', () => {
 		const heavy = ['src/rewards/host/', 'src/core/math/', '@cortex-js/', 'ajv', 'onnx', '@huggingface/', 'quickjs'];
 		// Reading an answer out of a text takes no parser of mathematics.
-		const light = ['src/core/math/statedAnswer.ts', 'src/core/math/brackets.ts'];
+		const light = ['statedAnswer.ts', 'brackets.ts', 'fullWidth.ts'].map((name) => `src/core/math/${name}`);
 		assert.deepEqual(
 			Object.keys(bundle('host').meta.inputs).filter(
 				(path) => !light.includes(path) && heavy.some((part) => path.includes(part)),
