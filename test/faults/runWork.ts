@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../src/base/random.ts';
 import { prepareRun } from '../../src/runs/prepareRun.ts';
 import { connectRun } from '../../src/runs/runControl.ts';
-import { readRecord } from '../../src/runs/runReader.ts';
+import { hasRecord, readRecord } from '../../src/runs/runReader.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { builtProgram } from '../support/programs.ts';
 import { readOutcome } from '../unit/engine/runOutcome.ts';
@@ -51,8 +51,9 @@ class RunWork implements Work {
 		return this.#begin();
 	}
 
-	resume(): Promise<void> {
-		return this.#begin('--resume');
+	/** One that was hit before it wrote anything has nothing to resume. */
+	async resume(): Promise<void> {
+		await this.#begin(...((await hasRecord(this.run)) ? ['--resume'] : []));
 	}
 
 	async startTwice(): Promise<string | null> {
@@ -75,7 +76,7 @@ class RunWork implements Work {
 	}
 
 	async isComplete(): Promise<boolean> {
-		return (await readRecord(this.run)).status === 'finished';
+		return (await hasRecord(this.run)) && (await readRecord(this.run)).status === 'finished';
 	}
 
 	async outcome(): Promise<unknown> {

@@ -92,9 +92,11 @@ class SearchWork implements Work {
 		return last.stop !== undefined;
 	}
 
+	/** What a step was cut in is sampled anew, so that texts may differ; how it ends, and how many samples, may not. */
 	async outcome(): Promise<unknown> {
 		const { tree } = await readTreeLog(this.#log);
-		return { nodes: tree.nodes.map(({ text, parents }) => [parents, text]) };
+		const isSampling = tree.start?.strategy === 'self-consistency';
+		return { stop: tree.outcome?.stop, ...(isSampling ? { nodes: tree.nodes.length } : {}) };
 	}
 
 	async reason(): Promise<string> {

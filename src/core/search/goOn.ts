@@ -23,6 +23,8 @@ export interface ReadLog {
 	readonly totals: SearchTotals;
 	/** Parts of the search that came to an end, or were begun below a node: the next one has streams of its own. */
 	readonly parts: number;
+	/** Its last part made something and has no end: its process was killed. */
+	readonly isCut: boolean;
 	readonly details: Map<number, TokenDetail>;
 }
 
@@ -30,24 +32,31 @@ export interface ReadLog {
 export function readLog(events: Iterable<TreeEvent>, tree: SearchTree): ReadLog {
 	let totals: SearchTotals = { nodes: 0, tokens: 0, promptTokens: null, simulations: 0, cost: null, seconds: 0 };
 	let parts = 0;
+	let isCut = false;
 	const details = new Map<number, TokenDetail>();
 	for (const event of events) {
 		const applied = tree.apply(event);
 		if (Number.isFinite(event.at)) totals.seconds = Math.max(totals.seconds, event.at);
 		if (!applied) continue;
 		if (event.t === 'node' && event.parents.length > 0) {
+			isCut = true;
 			totals.nodes++;
 			totals.tokens += event.tokens ?? 0;
-		} else if (event.t === 'visit') totals.simulations += event.times;
-		else if (event.t === 'tokens') details.set(event.id, event as TokenDetail & TreeEventOf<'tokens'>);
-		else if (event.t === 'resume') parts += event.action === 'more' ? 0 : 1;
-		else if (event.t === 'end') {
+		} else if (event.t === 'visit') {
+			isCut = true;
+			totals.simulations += event.times;
+		} else if (event.t === 'tokens') details.set(event.id, event as TokenDetail & TreeEventOf<'tokens'>);
+		else if (event.t === 'resume') {
+			isCut = false;
+			parts += event.action === 'more' ? 0 : 1;
+		} else if (event.t === 'end') {
+			isCut = false;
 			parts++;
 			const { tokens, promptTokens, simulations, cost } = event;
 			totals = { ...totals, tokens, promptTokens, simulations, cost };
 		}
 	}
-	return { totals, parts, details };
+	return { totals, parts, isCut, details };
 }
 
 /** The events by which a search goes on; the last is the node of a person, where there is one. `invalid` when it cannot. */

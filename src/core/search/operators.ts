@@ -21,6 +21,7 @@ export interface OperatorSettings {
 	readonly problem: SearchProblem;
 	readonly tree: SearchTree;
 	readonly root: number;
+	readonly isCut: boolean;
 	readonly policy: Policy;
 	readonly guide: Scorer | null;
 	readonly judge: Scorer | null;
@@ -55,6 +56,7 @@ export class SearchOperators implements Search {
 	readonly problem: SearchProblem;
 	readonly tree: SearchTree;
 	readonly root: number;
+	readonly isCut: boolean;
 	readonly policy: Policy;
 	readonly guide: Scorer | null;
 	readonly judge: Scorer | null;
@@ -75,11 +77,12 @@ export class SearchOperators implements Search {
 
 	constructor(settings: OperatorSettings) {
 		this.#settings = settings;
-		const { problem, tree, root, policy, guide, judge, sampling, tags, concurrency, seed, part, rule, meter } =
+		const { problem, tree, root, isCut, policy, guide, judge, sampling, tags, concurrency, seed, part, rule, meter } =
 			settings;
 		this.problem = problem;
 		this.tree = tree;
 		this.root = root;
+		this.isCut = isCut;
 		this.policy = policy;
 		this.guide = guide;
 		this.judge = judge;

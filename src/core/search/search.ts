@@ -72,6 +72,11 @@ export interface Search {
 	readonly tree: SearchTree;
 	/** Node that the strategy starts from: 0, or the one that a person branched from. */
 	readonly root: number;
+	/**
+	 * It continues a log whose process was killed. A strategy that has nothing left to do then concludes; of a log that has its
+	 * end, it is asked for as much again.
+	 */
+	readonly isCut: boolean;
 	readonly policy: Policy;
 	/** The scorer that guides, and the one that chooses among what is final; often the same. null: none. */
 	readonly guide: Scorer | null;

@@ -244,6 +244,7 @@ class SearchRun {
 			problem,
 			tree: this.#tree,
 			root,
+			isCut: log?.isCut === true && this.#options.resume?.action === 'more',
 			policy,
 			guide,
 			judge: judge ?? guide,

@@ -34,6 +34,10 @@ export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode
 	});
 }
 
+/** Children of a node that are there for their own sake, merged and pruned ones too. */
+export const ownChildren = (node: TreeNode, tree: SearchTree): number[] =>
+	node.children.filter((child) => !isAside(tree.node(child) as TreeNode));
+
 /** Nodes below where the search began, that one included, with which it may go on and from which nothing was made yet. */
 export function openLeaves(search: Search): TreeNode[] {
 	const { tree, root } = search;
@@ -42,7 +46,7 @@ export function openLeaves(search: Search): TreeNode[] {
 	const seen = new Set(stack);
 	for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
 		const node = tree.node(id) as TreeNode;
-		const below = node.children.filter((child) => !isAside(tree.node(child) as TreeNode));
+		const below = ownChildren(node, tree);
 		if (below.length === 0) leaves.push(node);
 		for (const child of below) {
 			if (seen.has(child) || !isOpen(tree.node(child) as TreeNode, tree)) continue;

@@ -3,7 +3,7 @@ import { choice, count, real } from '../../../protocol/recipeFields.ts';
 import { bestFinal, chainValueBy, distinctFinals, judgeFinals, votedFinal } from '../choice.ts';
 import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
-import { mergeAlike, openLeaves } from '../siblings.ts';
+import { mergeAlike, openLeaves, ownChildren } from '../siblings.ts';
 import { aggregations, chainValue, valueSteps } from '../stepValues.ts';
 import type { Strategy } from '../strategy.ts';
 import { maxDepth, maxWidth } from './limits.ts';
@@ -41,12 +41,15 @@ export const beam: Strategy<Params> = {
 	params,
 	needs: { scorer: 'step', policy: ['prefix'] },
 	async run(search, p) {
+		if (search.isCut) await complete(search, p);
 		let { beams, ahead } = leftOff(search);
+		// The log was cut before the last step's candidates were all judged; those that have ended are among them.
 		if (ahead.length === 0 && beams.length > p.width) beams = await best(search, beams, p);
+		beams = beams.filter(isUnfinished);
 		while (beams.length > 0) {
 			const made = await search.parallel(beams, (node) => expand(search, node, p));
 			const kept = await best(search, [...ahead, ...made.flat()], p);
-			beams = kept.filter((node) => !node.final);
+			beams = kept.filter(isUnfinished);
 			ahead = [];
 		}
 		return { stop: 'complete' };
@@ -58,12 +61,34 @@ export const beam: Strategy<Params> = {
 	},
 };
 
-async function expand(search: Search, node: TreeNode, { width, expansions, depth }: Params): Promise<TreeNode[]> {
-	const start = (search.tree.node(search.root) as TreeNode).depth;
-	const children = await search.generate(node.id, {
-		n: node.id === search.root ? width * expansions : expansions,
-		unit: node.depth - start + 1 < depth ? 'step' : 'completion',
+const isUnfinished = ({ final }: TreeNode): boolean => !final;
+
+/** Of a log that was cut within a step: samples what its parents lack, and merges what is alike. */
+async function complete(search: Search, p: Params): Promise<void> {
+	const { tree } = search;
+	const leaves = openLeaves(search).filter(({ id }) => id !== search.root);
+	const parents = new Set(leaves.map((leaf) => leaf.parents[0] as number));
+	await search.parallel([...parents], async (id) => {
+		const node = tree.node(id) as TreeNode;
+		const missing = wanted(search, node, p) - ownChildren(node, tree).length;
+		if (missing > 0) await search.generate(id, { n: missing, unit: unitBelow(search, node, p) });
 	});
+	mergeAlike(
+		search,
+		openLeaves(search).filter(({ id }) => id !== search.root),
+	);
+}
+
+const wanted = (search: Search, { id }: TreeNode, { width, expansions }: Params): number =>
+	id === search.root ? width * expansions : expansions;
+
+function unitBelow(search: Search, { depth: level }: TreeNode, { depth }: Params): 'step' | 'completion' {
+	const start = (search.tree.node(search.root) as TreeNode).depth;
+	return level - start + 1 < depth ? 'step' : 'completion';
+}
+
+async function expand(search: Search, node: TreeNode, p: Params): Promise<TreeNode[]> {
+	const children = await search.generate(node.id, { n: wanted(search, node, p), unit: unitBelow(search, node, p) });
 	return mergeAlike(search, children);
 }
 
@@ -102,14 +127,16 @@ function likeness(a: string, b: string): number {
 
 /**
  * Beams of a tree: what is open and on the lowest level. Of a log that was cut within a step, `ahead` is what was made of it.
- * When all beams have ended it begins anew, with more samples.
+ * When all beams have ended it begins anew, with more samples; of a log that was cut, nothing is left to do then.
  */
 function leftOff(search: Search): { beams: TreeNode[]; ahead: TreeNode[] } {
 	const leaves = openLeaves(search);
 	const level = Math.min(...leaves.filter((node) => !node.final).map(({ depth }) => depth));
-	if (level === Number.POSITIVE_INFINITY) return { beams: [search.tree.node(search.root) as TreeNode], ahead: [] };
+	if (level === Number.POSITIVE_INFINITY) {
+		return { beams: search.isCut ? [] : [search.tree.node(search.root) as TreeNode], ahead: [] };
+	}
 	return {
-		beams: leaves.filter((node) => !node.final && node.depth === level),
+		beams: leaves.filter((node) => node.depth === level),
 		ahead: leaves.filter((node) => node.depth === level + 1),
 	};
 }

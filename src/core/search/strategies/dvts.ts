@@ -38,7 +38,7 @@ export const dvts: Strategy<Params> = {
 	needs: { scorer: 'step', policy: ['prefix'] },
 	async run(search, p) {
 		let trees = leftOff(search, p);
-		if (trees.length === 0) {
+		if (trees.length === 0 && !search.isCut) {
 			await search.generate(search.root, { n: p.width * p.expansions, unit: unitAt(search, search.root, p) });
 			trees = leftOff(search, p);
 		}

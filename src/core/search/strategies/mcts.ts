@@ -60,7 +60,8 @@ export const mcts: Strategy<Params> = {
 		const root = search.tree.node(search.root) as TreeNode;
 		const policy = treePolicyOf(search, p);
 		const expanding = new Map<number, Promise<void>>();
-		let left = p.simulations - (root.visits % p.simulations);
+		const done = root.visits % p.simulations;
+		let left = search.isCut && done === 0 && root.visits > 0 ? 0 : p.simulations - done;
 		let solved = false;
 		const simulate = async () => {
 			while (left > 0 && !solved && isOpen(root, search.tree)) {

@@ -12,6 +12,6 @@ export async function sampleCompletions(search: Search, n: number, temperature: 
 	const cut = openLeaves(search).filter(({ id, final }) => id !== root && !final);
 	if (search.policy.capabilities.prefix) await search.parallel(cut, ({ id }) => search.generate(id, options));
 	const have = (tree.node(root) as TreeNode).children.length;
-	if (have > 0 && have % n === 0 && cut.length > 0) return;
+	if (have > 0 && have % n === 0 && (cut.length > 0 || search.isCut)) return;
 	await search.generate(root, { ...options, n: n - (have % n) });
 }

@@ -88,3 +88,76 @@ test('who goes on with another backup rule has values by it, at each moment of t
 	const backups = [events.length, before, events.length].map((moment) => replay.treeAt(moment).backup);
 	assert.deepEqual(backups, ['max', 'mean', 'max']);
 });
+
+/** Steps of few different texts, some of which end the completion. */
+const steps = () =>
+	new FunctionPolicy((request, i) => {
+		const answer = `<answer>${drawn(request, i, 3)}</answer>`;
+		if (request.prefix.split('\n').length > 3 || drawn(request, i, 7) === 0) return generation(answer);
+		const text = `step ${drawn(request, i, 3)}`;
+		if (request.stop.length === 0) return generation(`${text}\n${answer}`);
+		return generation(text, { finish: 'stop', stopText: '\n' });
+	});
+
+test('a search that was killed when all was sampled samples no more, wherever its log was cut', async () => {
+	const searches = {
+		'best-of-n': { n: 6 },
+		'self-consistency': { n: 6 },
+		beam: { width: 2, expansions: 3 },
+		dvts: { width: 2, expansions: 2 },
+		mcts: { simulations: 25, expansions: 3 },
+	};
+	for (const [strategy, params] of Object.entries(searches)) {
+		const whole: TreeEvent[] = [];
+		const { tree } = await into(whole, { strategy, params, policy: steps() });
+		const last = whole.findLastIndex(({ t }) => t === 'node' || t === 'visit');
+		const end = whole.findIndex(({ t }) => t === 'end');
+		assert.ok(end > last + 1, strategy);
+		for (let cut = last + 1; cut < end; cut++) {
+			const events = whole.slice(0, cut);
+			const again = await into(events, { strategy, params, policy: steps() });
+			assert.equal(again.outcome.stop, 'complete', strategy);
+			assert.deepEqual(
+				again.tree.nodes.map(({ text }) => text),
+				tree.nodes.map(({ text }) => text),
+				`${strategy}, cut after ${cut} of ${end} events`,
+			);
+		}
+	}
+});
+
+test('a search that was killed while it sampled has as many completions in the end as undisturbed', async () => {
+	for (const strategy of ['best-of-n', 'self-consistency']) {
+		const whole: TreeEvent[] = [];
+		await into(whole, { strategy, params: { n: 6 }, policy: steps() });
+		for (let cut = 2; cut < whole.length - 1; cut++) {
+			const { tree } = await into(whole.slice(0, cut), { strategy, params: { n: 6 }, policy: steps() });
+			assert.equal(tree.nodes.filter(({ final }) => final).length, 6, `${strategy}, cut after ${cut}`);
+		}
+	}
+});
+
+test('a beam search that was killed within a step samples what its beams lack, and merges what is alike', async () => {
+	const params = { width: 2, expansions: 3 };
+	const whole: TreeEvent[] = [];
+	await into(whole, { strategy: 'beam', params, policy: steps() });
+	for (let cut = 2; cut < whole.length - 1; cut++) {
+		const { tree, outcome } = await into(whole.slice(0, cut), { strategy: 'beam', params, policy: steps() });
+		assert.equal(outcome.stop, 'complete');
+		for (const { id, children } of tree.nodes) {
+			if (children.length === 0) continue;
+			assert.equal(children.length, id === 0 ? 6 : 3, `node ${id}, cut after ${cut}`);
+			const open = children.map((child) => tree.node(child)).filter((node) => node?.mergedInto === null);
+			const said = open.map((node) => `${node?.final} ${node?.text}`);
+			assert.equal(new Set(said).size, said.length, `node ${id}, cut after ${cut}`);
+		}
+	}
+});
+
+test('a search that ended is asked for as much again', async () => {
+	const events: TreeEvent[] = [];
+	const search = { strategy: 'self-consistency', params: { n: 6 } };
+	await into(events, { ...search, policy: steps() });
+	const { tree } = await into(events, { ...search, policy: steps() });
+	assert.equal(tree.nodes.length, 13);
+});
