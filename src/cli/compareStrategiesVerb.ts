@@ -66,7 +66,7 @@ export const compareStrategiesVerb: Verb = {
 		const spec = await specOf(values);
 		const folder = resolve(values.out ?? `comparisons/${spec.name.replace(/[^\w.-]+/g, '-')}`);
 		const { compareStrategies } = await import('../search/compare/compareStrategies.ts');
-		const context = cliSearchContext(engine);
+		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const told = new WorkTold<ComparisonProgress>(

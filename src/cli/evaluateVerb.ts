@@ -86,7 +86,7 @@ export const evaluateVerb: Verb = {
 		const baseline = values.baseline === undefined ? null : await readBaseline(resolve(values.baseline));
 		const other = values.against === undefined ? null : await otherOf(values.against, values, spec);
 		const training = await trainingFiles(values.train ?? [], spec);
-		const context = cliSearchContext(engine);
+		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const measure = async (one: EvaluationSpec, path: string): Promise<Evaluation> => {

@@ -63,7 +63,7 @@ export const generateDataVerb: Verb = {
 		const name = basename(values.dataset ?? values.run ?? 'problems').replace(/\.jsonl?$/, '');
 		const folder = resolve(values.out ?? `data/${name.replace(/[^\w.-]+/g, '-')}-${spec.search.strategy}`);
 		const { generateData } = await import('../search/data/generateData.ts');
-		const context = cliSearchContext(engine);
+		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const told = new WorkTold<DataRunProgress>(

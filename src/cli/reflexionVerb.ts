@@ -5,8 +5,8 @@ import { type Research, readResearch } from '../core/reflexion/research.ts';
 import { researchReport } from '../core/reflexion/researchReport.ts';
 import type { SearchSpec, ToolSpec } from '../protocol/searchSpec.ts';
 import type { TreeEvent } from '../protocol/treeLog.ts';
-import { apiKeysOf } from '../rewards/builtIn/jsonServer.ts';
 import { sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
+import { apiKeysOf, apiKeysVariable } from '../rpc/http/apiKeys.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { searchLogName } from '../runs/searchLog.ts';
@@ -114,12 +114,12 @@ async function requireRoom(report: string, force: boolean): Promise<void> {
 }
 
 async function researched(
-	{ output, engine }: VerbContext,
+	{ output, engine, args }: VerbContext,
 	values: Values,
 	question: string | null,
 	report: string | null,
 ): Promise<number> {
-	const own = cliSearchContext(engine);
+	const own = cliSearchContext(engine, args);
 	const sandbox = values.sandbox === undefined ? {} : { [sandboxVariable]: values.sandbox };
 	const context = { ...own, environment: { ...own.environment, ...sandbox, ...webKey(values) } };
 	const interrupt = new AbortController();
@@ -207,7 +207,7 @@ function webKey({ web, 'web-key-variable': variable }: Values): Record<string, s
 	}
 	if (!key) throw new Failure('missing', `The environment variable ${variable} is not set.`, 'Set it to the key.');
 	const keys = { ...apiKeysOf(process.env), [new URL(web).origin]: key };
-	return { REASONING_LAB_API_KEYS: JSON.stringify(keys) };
+	return { [apiKeysVariable]: JSON.stringify(keys) };
 }
 
 function toolOf(written: string): ToolSpec {

@@ -63,7 +63,7 @@ export const policyOptionLines: readonly (readonly [string, string])[] = [
 	],
 	['--model NAME', "The server's model (default: the only one that it has, else it must be named)."],
 	['--api API', "The server's chat (default) or completions."],
-	['--key-variable NAME', 'The environment variable that holds the key of the server.'],
+	['--key-variable NAME', 'The environment variable with the API key of the server; a file cannot name it for you.'],
 	['--system TEXT', 'System message for the server.'],
 ];
 
@@ -136,11 +136,13 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 			'Name one: --policy RUN (reasoning-lab status lists them), a script, or http://HOST/v1.',
 		);
 	}
-	if (named.trimStart().startsWith('{')) return decodeOrThrow(policySpecSchema, parsed(named, '--policy'), '--policy');
+	if (named.trimStart().startsWith('{')) {
+		return withKey(decodeOrThrow(policySpecSchema, parsed(named, '--policy'), '--policy'), values);
+	}
 	if (/^https?:/.test(named)) return serverOf(named, values);
 	const path = resolve(named);
 	const info = await lstat(path).catch(() => null);
-	if (info?.isFile()) return fileOf(path);
+	if (info?.isFile()) return withKey(await fileOf(path), values);
 	if ((await lstat(join(path, manifestName)).catch(() => null))?.isFile()) return { kind: 'checkpoint', folder: path };
 	if (/\.jsonl?$/.test(named)) {
 		throw new Failure(
@@ -150,6 +152,11 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 		);
 	}
 	return runOf(named);
+}
+
+/** A server that names no key gets that of `--key-variable`. */
+function withKey(policy: PolicySpec, { 'key-variable': keyVariable }: PolicyValues): PolicySpec {
+	return policy.kind !== 'openai' || keyVariable === undefined ? policy : { keyVariable, ...policy };
 }
 
 async function serverOf(address: string, values: PolicyValues): Promise<PolicySpec> {
@@ -185,7 +192,13 @@ const mostNamed = 10;
 
 async function onlyModel(server: PolicySpecOf<'openai'>): Promise<string> {
 	const { listModels } = await import('../policies/openai/openOpenAiPolicy.ts');
-	const models = await listModels({ ...server, retries: 0, timeoutSeconds: 20 }, { environment: process.env });
+	const models = await listModels(
+		{ ...server, retries: 0, timeoutSeconds: 20 },
+		{
+			environment: process.env,
+			keyVariables: server.keyVariable === undefined ? [] : [server.keyVariable],
+		},
+	);
 	const [only] = models;
 	if (models.length === 1 && only !== undefined) return only;
 	const names = models.slice(0, mostNamed).join(', ');

@@ -9,6 +9,7 @@ import { runFiles } from '../runs/runFiles.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
 import { searchLogName } from '../runs/searchLog.ts';
 import { readProblemRow } from '../search/problemSet.ts';
+import type { SearchContext } from '../search/searchContext.ts';
 import { continueSearch, type SearchSession, startSearch } from '../search/searchSession.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
@@ -73,12 +74,14 @@ export const searchVerb: Verb = {
 async function started(
 	values: SearchValues & { readonly log?: string } & ProblemValues,
 	text: string | undefined,
-	{ output, engine }: VerbContext,
+	{ output, engine, args }: VerbContext,
 ): Promise<number> {
 	const problem = await problemOf(values, text, 'search');
 	const spec = await searchSpecOf(values);
 	const log = values.log === undefined ? await logFor(spec) : resolve(values.log);
-	return followed(output, engine, (context, signal) => startSearch({ spec, problem, log, context, signal }));
+	return followed(output, cliSearchContext(engine, args), (context, signal) =>
+		startSearch({ spec, problem, log, context, signal }),
+	);
 }
 
 /** A search that goes on has its problem, its settings and its place in its log. */
@@ -100,12 +103,12 @@ function requireNoProblem(values: Values, text: string | undefined): void {
 
 async function wentOn(
 	values: SearchValues & { readonly continue?: string },
-	{ output, engine }: VerbContext,
+	{ output, engine, args }: VerbContext,
 ): Promise<number> {
 	const log = resolve(values.continue as string);
 	const budget = values.budget === undefined ? {} : budgetOf(values.budget);
 	const spec = values.policy === undefined && values.spec === undefined ? undefined : await searchSpecOf(values);
-	return followed(output, engine, (context, signal) =>
+	return followed(output, cliSearchContext(engine, args), (context, signal) =>
 		continueSearch({
 			log,
 			budget,
@@ -119,10 +122,9 @@ async function wentOn(
 
 async function followed(
 	output: CliOutput,
-	engine: string,
-	begin: (context: ReturnType<typeof cliSearchContext>, signal: AbortSignal) => Promise<SearchSession>,
+	context: SearchContext,
+	begin: (context: SearchContext, signal: AbortSignal) => Promise<SearchSession>,
 ): Promise<number> {
-	const context = cliSearchContext(engine);
 	const interrupt = new AbortController();
 	const release = onInterrupt((count) => {
 		interrupt.abort();

@@ -68,7 +68,7 @@ export const serveVerb: Verb = {
 			import('../search/serve/reasonerServer.ts'),
 			import('../search/serve/reasonerApp.ts'),
 		]);
-		const context = cliSearchContext(engine);
+		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();
 		let interrupted: (count: number) => void = () => interrupt.abort();
 		const release = onInterrupt((count) => interrupted(count));

@@ -23,7 +23,7 @@ export const solveVerb: Verb = {
 		);
 		const problem = await problemOf(values, positionals[0], 'solve');
 		const spec = await searchSpecOf(values);
-		const context = cliSearchContext(engine);
+		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		try {

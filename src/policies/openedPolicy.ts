@@ -16,8 +16,16 @@ export interface PolicyContext {
 	readonly signal?: AbortSignal;
 	/** Where relative paths of scripts and checkpoints start. */
 	readonly folder: string;
-	/** Where `keyVariable` is looked up, and which Python serves checkpoints of the pytorch engine. Default: none are there. */
+	/**
+	 * Where `keyVariable` is looked up, keys by origin (`REASONING_LAB_API_KEYS`) are, and which Python serves checkpoints of the
+	 * pytorch engine. Default: none are there.
+	 */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
+	/**
+	 * Names of the environment variables that the person has named as keys. A policy that names another one is refused: files name
+	 * policies, and a file does not choose which secret is sent where. Default: none.
+	 */
+	readonly keyVariables?: readonly string[];
 	/** Checkpoints and engines get what they are asked as it stands, without their run's template. Default: with it. */
 	readonly rawPrompts?: boolean;
 	/** How long a checkpoint that nobody uses stays served, for the next search, in milliseconds. Default 0. */

@@ -106,6 +106,14 @@ export const searchSpecSchema = v.object({
 	seed: v.optional(v.number(), 0),
 });
 export type SearchSpec = v.InferOutput<typeof searchSpecSchema>;
+/** Names of the environment variables that its policies ask keys of. */
+export function keyNamesOf({ policy, guide, judge }: SearchSpec): string[] {
+	const judges = [guide, judge].flatMap((one) => (one?.use === 'judge' ? [one.policy] : []));
+	return [policy, ...judges].flatMap((one) =>
+		one.kind === 'openai' && one.keyVariable !== undefined ? [one.keyVariable] : [],
+	);
+}
+
 /** Without the names of keys: what somebody else has written does not choose which key is sent. */
 export function withoutKeyNames(spec: SearchSpec): SearchSpec {
 	const scorer = (one: ScorerSpec | null): ScorerSpec | null =>
@@ -113,7 +121,8 @@ export function withoutKeyNames(spec: SearchSpec): SearchSpec {
 	return { ...spec, policy: keyless(spec.policy), guide: scorer(spec.guide), judge: scorer(spec.judge) };
 }
 
-function keyless(policy: PolicySpec): PolicySpec {
+/** As {@link withoutKeyNames}, of one policy. */
+export function keyless(policy: PolicySpec): PolicySpec {
 	if (policy.kind !== 'openai') return policy;
 	const { keyVariable: _, ...rest } = policy;
 	return rest;

@@ -117,10 +117,11 @@ async function createAccuracy(context: RewardContext): Promise<(sample: RewardSa
 }
 
 async function createJudge(entry: RewardEntry<'judge'>, { tags }: RewardContext): Promise<BuiltIn> {
-	const [{ Judge }, { JudgeCache }, { JsonServer, apiKeysOf }] = await Promise.all([
+	const [{ Judge }, { JudgeCache }, { JsonServer }, { apiKeysOf }] = await Promise.all([
 		import('./builtIn/judge.ts'),
 		import('./builtIn/judgeCache.ts'),
 		import('./builtIn/jsonServer.ts'),
+		import('../rpc/http/apiKeys.ts'),
 	]);
 	const server = new JsonServer({ ...entry, keys: apiKeysOf(process.env) });
 	const cache = await JudgeCache.open(entry.cache ?? null);

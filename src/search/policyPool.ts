@@ -104,7 +104,7 @@ function closeEntry({ policy, cancel, timer }: Entry): void {
 	);
 }
 
-function keyOf(spec: PolicySpec, { keys, folder }: PolicyContext): string {
+function keyOf(spec: PolicySpec, { keys, folder, keyVariables = [] }: PolicyContext): string {
 	const key = spec.kind === 'openai' ? (keys?.[policyKeyName(spec)] ?? null) : null;
-	return JSON.stringify([spec, key, folder]);
+	return JSON.stringify([spec, key, folder, [...keyVariables].sort()]);
 }

@@ -7,7 +7,7 @@ import type { SearchResult } from '../core/search/searchRun.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import { strategyOf, strategyParams } from '../core/search/strategies.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
-import { type SearchSpec, searchSpecSchema } from '../protocol/searchSpec.ts';
+import { keyNamesOf, type SearchSpec, searchSpecSchema } from '../protocol/searchSpec.ts';
 import type { RunningSearch } from '../protocol/searchWorker.ts';
 import type { SearchBudget, SearchProblem, TreeEvent, TreeEventOf } from '../protocol/treeLog.ts';
 import { RunLock } from '../runs/runLock.ts';
@@ -219,14 +219,17 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		const events = last === null ? read.events : [...read.events, last];
 		const start = read.tree.start;
 		if (start === null) throw new Failure('invalid', `${log} has no beginning.`);
-		const spec = withRoom(go.spec ?? (await ownSpec(log, read)), budget, read.tree);
+		const told = go.spec ?? (await ownSpec(log, read));
+		const spec = withRoom(told, budget, read.tree);
+		// Who began the search has named these.
+		const keyVariables = go.spec === undefined ? keyNamesOf(told) : [];
 		const how = {
 			problem: start.problem,
 			resume: { events, ...action },
 			budget,
 			...(onText === undefined ? {} : { onText }),
 		};
-		return { spec, read: { ...read, events }, how };
+		return { spec, read: { ...read, events }, how, keyVariables };
 	});
 }
 
@@ -271,6 +274,8 @@ interface Prepared {
 	readonly spec: SearchSpec;
 	readonly read: ReadTreeLog | null;
 	readonly how: Pick<RunOptions, 'problem' | 'resume' | 'budget' | 'onText'>;
+	/** Further variables with keys that the person has named. */
+	readonly keyVariables?: readonly string[];
 }
 
 async function begin(
@@ -284,8 +289,10 @@ async function begin(
 	let session: SearchSession;
 	let began: Promise<void>;
 	try {
-		const { spec, read, how } = await prepare();
-		opened = await OpenSearch.open(spec, context, signal);
+		const { spec, read, how, keyVariables = [] } = await prepare();
+		const { policies } = context;
+		const named = [...(policies.keyVariables ?? []), ...keyVariables];
+		opened = await OpenSearch.open(spec, { ...context, policies: { ...policies, keyVariables: named } }, signal);
 		const search = opened;
 		let tell: () => void = () => undefined;
 		began = new Promise((resolve) => {

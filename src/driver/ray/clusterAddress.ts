@@ -8,6 +8,8 @@ export interface Cluster {
 	readonly address: string;
 	/** Sent to that address alone. */
 	readonly headers: Readonly<Record<string, string>>;
+	/** There are credentials, which are not for this address. */
+	readonly withheld?: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -40,6 +42,24 @@ export function clusterAddress(fromRecipe: string | null, environment: Environme
 	if (url.username !== '' || url.password !== '') throw refuse('it holds a password; set RAY_AUTH_TOKEN instead');
 	if (url.search !== '' || url.hash !== '') throw refuse('it has a query');
 	return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/**
+ * The cluster of a run, with what is sent to it. Tokens and headers of the environment belong to the cluster that the environment
+ * names: an address that stands in a recipe alone gets none of them.
+ * @throws as `clusterAddress` and `clusterHeaders`
+ */
+export async function clusterOf(fromRecipe: string | null, environment: Environment): Promise<Cluster> {
+	const address = clusterAddress(fromRecipe, environment);
+	const named = environment.RAY_ADDRESS?.trim() ?? '';
+	const own = fromRecipe === null || (URL.canParse(named) && new URL(named).origin === new URL(address).origin);
+	return own
+		? { address, headers: await clusterHeaders(environment) }
+		: { address, headers: {}, ...(holdsCredentials(environment) ? { withheld: true } : {}) };
+}
+
+function holdsCredentials(environment: Environment): boolean {
+	return ['RAY_JOB_HEADERS', 'RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH'].some((name) => environment[name]);
 }
 
 /**

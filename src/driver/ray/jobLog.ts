@@ -63,7 +63,7 @@ export class JobLog {
 	async #tell(lines: readonly string[], first: number): Promise<void> {
 		for (const [i, line] of lines.entries()) {
 			if (first + i < this.#told) continue;
-			await this.#onLine(line);
+			await this.#onLine(this.#api.redactor.text(line));
 			this.#told = first + i + 1;
 		}
 	}

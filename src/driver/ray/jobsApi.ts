@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
+import { Redactor } from '../../base/redactor.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { Cluster } from './clusterAddress.ts';
 import { type PlainResponse, plainRequest, TooLarge } from './plainRequest.ts';
@@ -44,9 +45,13 @@ const largestAnswer = 512 << 20;
  */
 export class JobsApi {
 	readonly cluster: Cluster;
+	/** Takes what was sent as credentials out of what the cluster writes. */
+	readonly redactor: Redactor;
 
 	constructor(cluster: Cluster) {
 		this.cluster = cluster;
+		const sent = Object.values(cluster.headers);
+		this.redactor = new Redactor(sent.flatMap((value) => [value, value.replace(/^\w+ +/, '')]));
 	}
 
 	/** Version of Ray. Also how one finds out that this is a cluster that takes jobs. */
@@ -147,7 +152,7 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 	}
 
 	#refused({ status, body }: PlainResponse, what: string): Failure {
-		const { address } = this.cluster;
+		const { address, withheld = false } = this.cluster;
 		if (status >= 300 && status < 400) {
 			return new Failure(
 				'denied',
@@ -155,12 +160,14 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 				'Name the address of the dashboard itself, or open a tunnel to it.',
 			);
 		}
-		const words = lastLine(body.toString('utf8'));
+		const words = this.redactor.text(lastLine(body.toString('utf8')));
 		if (status === 401 || status === 403) {
 			return new Failure(
 				'denied',
 				`The Ray cluster at ${address} refuses the request: ${words || `status ${status}`}.`,
-				'Set RAY_AUTH_TOKEN to the token of the cluster.',
+				withheld
+					? `If your credentials are for it, set RAY_ADDRESS=${address}: they are not sent to an address that only a recipe names.`
+					: 'Set RAY_AUTH_TOKEN to the token of the cluster.',
 			);
 		}
 		if (status === 404) {
@@ -181,7 +188,7 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 	#read<T>({ body }: PlainResponse, schema: v.GenericSchema<unknown, T>): T {
 		let value: unknown;
 		try {
-			value = JSON.parse(body.toString('utf8'));
+			value = this.redactor.value(JSON.parse(body.toString('utf8')));
 		} catch (error) {
 			throw new Failure(
 				'unavailable',

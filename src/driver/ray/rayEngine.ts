@@ -16,7 +16,7 @@ import { hasRecord, readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunRegistry } from '../../runs/runRegistry.ts';
 import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
 import { sha256 } from '../../runs/sha256.ts';
-import { clusterAddress, clusterHeaders } from './clusterAddress.ts';
+import { clusterOf } from './clusterAddress.ts';
 import type { JobEnd } from './jobEnd.ts';
 import { JobsApi } from './jobsApi.ts';
 import { rayControls } from './rayControls.ts';
@@ -137,8 +137,7 @@ class RayRun {
 		});
 		await this.#checkUnchanged(writer, value, recipe);
 		await new RunRegistry().add(run).catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
-		const address = clusterAddress(recipe.ray?.address ?? null, environment);
-		const api = new JobsApi({ address, headers: await clusterHeaders(environment) });
+		const api = new JobsApi(await clusterOf(recipe.ray?.address ?? null, environment));
 		this.#course = new RayCourse({
 			api,
 			recipe,

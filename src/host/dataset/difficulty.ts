@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { policyKeyName } from '../../policies/policyKey.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
+import { keyless } from '../../protocol/searchSpec.ts';
 import { readPassRates } from '../../runs/dataset/passRates.ts';
 import { runEvaluation } from '../evaluation/evaluationProcess.ts';
 import { requireTrust } from '../launchSettings.ts';
@@ -104,7 +105,8 @@ async function evaluateRows(
 	const out = join(folder, hashOf([dataset, policy, samples]));
 	const keys = policy.kind === 'openai' ? await (await needs.policies()).keys() : {};
 	const key = policy.kind === 'openai' ? keys[policyKeyName(policy)] : undefined;
-	const spec = key === undefined ? policy : { ...policy, keyVariable };
+	// What the settings name is for the command line: a workspace's settings do not choose what is sent.
+	const spec = key === undefined ? keyless(policy) : { ...policy, keyVariable };
 	return vscode.window.withProgress(
 		{ location: vscode.ProgressLocation.Notification, title: `Asking ${rows} questions`, cancellable: true },
 		async (progress, token) => {

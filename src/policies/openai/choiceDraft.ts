@@ -1,3 +1,4 @@
+import { Redactor } from '../../base/redactor.ts';
 import { distributionStatistics } from '../../core/search/distribution.ts';
 import type { GenerateRequest, Generation, TokenDetail } from '../../core/search/policy.ts';
 import { type Choice, type ReplyToken, tokensOf } from './replyParts.ts';
@@ -17,6 +18,9 @@ export class ChoiceDraft {
 	readonly #most: number;
 	readonly #echo: number;
 	readonly #untold: boolean;
+	readonly #redactor: Redactor;
+	/** A secret was taken out, so the tokens are not those of the text. */
+	#redacted = false;
 	#text = '';
 	/** Where the thinking stands that comes apart from the answer. */
 	#thinking: 'none' | 'open' | 'closed';
@@ -35,16 +39,22 @@ export class ChoiceDraft {
 	 * @param prefix what the server goes on from: its thinking may be open
 	 * @param server.untold it was given the stop texts and does not say when one of them ended a text
 	 * @param server.echoed what it repeats before it goes on
+	 * @param server.redactor takes out a secret that it writes in several parts
 	 */
 	constructor(
 		request: GenerateRequest,
 		think: ThinkTags,
 		prefix: string,
-		{ untold, echoed }: { readonly untold: boolean; readonly echoed: string },
+		{
+			untold,
+			echoed,
+			redactor = new Redactor([]),
+		}: { readonly untold: boolean; readonly echoed: string; readonly redactor?: Redactor },
 	) {
 		this.#request = request;
 		this.#think = think;
 		this.#untold = untold;
+		this.#redactor = redactor;
 		this.#echo = echoed.length;
 		this.#emitted = echoed.length;
 		this.#stops = request.stop.filter((stop) => stop !== '');
@@ -96,9 +106,10 @@ export class ChoiceDraft {
 		return this.#text.length > before || this.#finish !== null;
 	}
 
-	/** What can be shown since the last time: not what may be the beginning of a stop text. */
+	/** What can be shown since the last time: not what may be the beginning of a stop text or of a secret. */
 	news(): string {
-		const end = this.done || this.#finish !== null ? this.text.length : this.#text.length - this.#hold;
+		const held = Math.max(this.#hold, this.#redactor.pending(this.#text));
+		const end = this.done || this.#finish !== null ? this.text.length : this.#text.length - held;
 		if (end <= this.#emitted) return '';
 		const news = this.#text.slice(this.#emitted, end);
 		this.#emitted = end;
@@ -112,7 +123,7 @@ export class ChoiceDraft {
 	generation(tokens: number | null, promptTokens: number | null): Generation {
 		const finish = this.#outcome();
 		const stopText = finish === 'stop' ? (this.#cut?.stop ?? this.#toldStop ?? this.#onlyStop()) : undefined;
-		const told = this.#tokens;
+		const told = this.#redacted ? [] : this.#tokens;
 		const { text } = this;
 		return {
 			text,
@@ -161,7 +172,9 @@ export class ChoiceDraft {
 			this.#text += close;
 			this.#thinking = 'closed';
 		}
-		this.#text += text;
+		const clean = this.#redactor.append(this.#text, text);
+		this.#redacted ||= clean !== this.#text + text;
+		this.#text = clean;
 		for (const stop of this.#stops) {
 			const at = this.#text.indexOf(stop, from);
 			if (at >= 0 && (this.#cut === null || at < this.#cut.at)) this.#cut = { at, stop };

@@ -82,7 +82,12 @@ export class Conversation {
 		const echoed = echoesPrefix ? given : '';
 		const replies = new Replies(
 			n,
-			() => new ChoiceDraft({ ...request, maxTokens }, think, given, { untold: sent && stops === 'untold', echoed }),
+			() =>
+				new ChoiceDraft({ ...request, maxTokens }, think, given, {
+					untold: sent && stops === 'untold',
+					echoed,
+					redactor: this.#server.redactor,
+				}),
 			onText,
 		);
 		const body = bodyOf(this.#spec, this.#abilities, {

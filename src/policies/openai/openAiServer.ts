@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { Failure } from '../../base/failure.ts';
+import { Redactor } from '../../base/redactor.ts';
 import { type HttpAdvice, lostConnection, refusal, saidOf, tooSlow } from '../../rpc/http/httpFailures.ts';
 import { RequestQueue, type Tried } from '../../rpc/http/requestQueue.ts';
 import { decodeReply, isErrorReply, type Reply } from './replyParts.ts';
@@ -74,12 +75,15 @@ export class OpenAiServer {
 	readonly #options: OpenAiServerOptions;
 	readonly #queue: RequestQueue;
 	readonly origin: string;
+	/** Takes the key out of whatever the server writes. */
+	readonly redactor: Redactor;
 	/** It has answered before: that nobody listens there may pass. */
 	#answered = false;
 
 	constructor(options: OpenAiServerOptions) {
 		this.#options = options;
 		this.origin = new URL(options.baseUrl).origin;
+		this.redactor = new Redactor([options.key]);
 		this.#queue = new RequestQueue({
 			concurrency: options.parallel,
 			retries: options.retries,
@@ -107,7 +111,7 @@ export class OpenAiServer {
 				this.#send('/models', null, signal, async (response, url) => {
 					const text = await readText(response, largestReply, () => undefined);
 					try {
-						return { result: JSON.parse(text) };
+						return { result: this.redactor.value(JSON.parse(text)) };
 					} catch {
 						return { failure: notJson(url), passing: false };
 					}
@@ -134,8 +138,8 @@ export class OpenAiServer {
 			async (response, url, alive) => {
 				const streamed = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
 				return streamed
-					? readStream(response, url, hear, () => listener.done, alive)
-					: readWhole(response, url, hear, alive);
+					? readStream(response, url, hear, () => listener.done, alive, this.redactor)
+					: readWhole(response, url, hear, alive, this.redactor);
 			},
 			() => came,
 		);
@@ -171,7 +175,7 @@ export class OpenAiServer {
 				signal: AbortSignal.any([signal, stalled.signal]),
 			});
 			if (response.status < 200 || response.status >= 300) {
-				const text = await readText(response, largestError, () => undefined);
+				const text = this.redactor.body(await readText(response, largestError, () => undefined));
 				const refused = refusal(response, text, { url, hasKey: key !== null }, advice);
 				if (refused !== null) {
 					return refused.passing
@@ -203,15 +207,16 @@ async function readWhole(
 	url: string,
 	hear: (reply: Reply) => boolean,
 	alive: () => void,
+	redactor: Redactor,
 ): Promise<Tried<ReplyEnd>> {
 	const text = await readText(response, largestReply, alive);
 	let value: unknown;
 	try {
-		value = JSON.parse(text);
+		value = redactor.value(JSON.parse(text));
 	} catch {
 		return { failure: notJson(url), passing: false };
 	}
-	if (isErrorReply(value)) return { failure: saidFailure(url, text), passing: false };
+	if (isErrorReply(value)) return { failure: saidFailure(url, value), passing: false };
 	const reply = decodeReply(value);
 	if (!reply.ok || reply.value.choices.length === 0) return { failure: noAnswer(url, reply), passing: false };
 	hear(reply.value);
@@ -224,6 +229,7 @@ async function readStream(
 	hear: (reply: Reply) => boolean,
 	done: () => boolean,
 	alive: () => void,
+	redactor: Redactor,
 ): Promise<Tried<ReplyEnd>> {
 	let came = false;
 	let ended = false;
@@ -240,13 +246,13 @@ async function readStream(
 			}
 			let value: unknown;
 			try {
-				value = JSON.parse(data);
+				value = redactor.value(JSON.parse(data));
 			} catch {
 				rubbish++;
 				return;
 			}
 			if (isErrorReply(value)) {
-				fault = saidFailure(url, data);
+				fault = saidFailure(url, value);
 				return;
 			}
 			const reply = decodeReply(value);
@@ -306,10 +312,11 @@ function noAnswer(url: string, reply: ReturnType<typeof decodeReply>): Failure {
 	return new Failure('invalid', `${url} does not answer as completions do: ${why}.`, advice.address);
 }
 
-function saidFailure(url: string, text: string): Failure {
+/** @param value the decoded, redacted answer */
+function saidFailure(url: string, value: unknown): Failure {
 	return new Failure(
 		'unavailable',
-		`${new URL(url).origin} reports an error${saidOf(text)}.`,
+		`${new URL(url).origin} reports an error${saidOf(JSON.stringify(value))}.`,
 		'Look at the log of the server.',
 	);
 }

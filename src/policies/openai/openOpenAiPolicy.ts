@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { apiKeysOf, apiKeysVariable } from '../../rpc/http/apiKeys.ts';
 import type { PolicyContext } from '../openedPolicy.ts';
 import { policyKeyName } from '../policyKey.ts';
 import type { OpenAiAbilities } from './abilities.ts';
@@ -11,7 +12,7 @@ import type { OpenAiSpec } from './requestBody.ts';
 const known = new Map<string, Promise<OpenAiAbilities>>();
 const mostKnown = 200;
 
-type ServerContext = Pick<PolicyContext, 'keys' | 'environment' | 'signal'>;
+type ServerContext = Pick<PolicyContext, 'keys' | 'environment' | 'keyVariables' | 'signal'>;
 
 /** A model on an OpenAI-compatible server; it is tried first. Fails as `probeServer` and `serverOf`. */
 export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext, again = false): Promise<OpenAiPolicy> {
@@ -72,21 +73,47 @@ function addressOf(baseUrl: string): string {
 	return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/(?:chat\/)?completions$/, '');
 }
 
-function keyOf(spec: OpenAiSpec, { keys, environment }: ServerContext): string | null {
+/** The policy's own key, else that of the variable that it names, else that of its origin. */
+function keyOf(spec: OpenAiSpec, { keys, environment = {}, keyVariables = [] }: ServerContext): string | null {
 	const name = policyKeyName(spec);
 	const own = keys !== undefined && Object.hasOwn(keys, name) ? keys[name] : undefined;
-	const key = own ?? (spec.keyVariable === undefined ? undefined : environment?.[spec.keyVariable]);
-	if (key === undefined || key === '') {
-		if (spec.keyVariable === undefined || own !== undefined) return null;
-		throw new Failure(
-			'missing',
-			`The environment variable ${spec.keyVariable} holds no API key for ${spec.name}.`,
-			'Set it, or take "keyVariable" out of the policy.',
-		);
-	}
+	const key = own ?? variableKey(spec, environment, keyVariables) ?? originKey(spec, environment);
+	if (key === undefined || key === '') return null;
 	// What cannot stand in a header would be told in the fault.
 	if (!/^[\x21-\x7e]+$/.test(key)) {
 		throw new Failure('invalid', `The API key of ${spec.name} has blanks or foreign characters.`, 'Set it again.');
 	}
 	return key;
+}
+
+/** Fails with `denied` for a variable that only the policy's file names, with `missing` for one that is not set. */
+function variableKey(
+	{ name, baseUrl, keyVariable }: OpenAiSpec,
+	environment: NonNullable<ServerContext['environment']>,
+	named: readonly string[],
+): string | undefined {
+	if (keyVariable === undefined) return undefined;
+	if (!named.includes(keyVariable)) {
+		throw new Failure(
+			'denied',
+			`The policy "${name}" asks for the environment variable ${keyVariable}, to send it as a key to ${new URL(baseUrl).origin}. A file does not choose which variables are sent.`,
+			`If that is right, add --key-variable ${keyVariable}, or give the key by origin in ${apiKeysVariable}.`,
+		);
+	}
+	const key = environment[keyVariable];
+	if (key !== undefined && key !== '') return key;
+	throw new Failure(
+		'missing',
+		`The environment variable ${keyVariable} holds no API key for ${name}.`,
+		'Set it, or take "keyVariable" out of the policy.',
+	);
+}
+
+function originKey(
+	{ baseUrl }: OpenAiSpec,
+	environment: NonNullable<ServerContext['environment']>,
+): string | undefined {
+	const keys = apiKeysOf(environment);
+	const { origin } = new URL(baseUrl);
+	return Object.hasOwn(keys, origin) ? keys[origin] : undefined;
 }

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { Redactor } from '../../base/redactor.ts';
 import { type HttpAdvice, lostConnection, refusal, tooSlow } from '../../rpc/http/httpFailures.ts';
 import { RequestQueue, type Tried } from '../../rpc/http/requestQueue.ts';
 
@@ -27,17 +28,6 @@ const advice: HttpAdvice = {
 	refused: 'Correct "url", "model" or the other options.',
 };
 
-/** The keys by origin that the process was given (`REASONING_LAB_API_KEYS`); none when there are none. */
-export function apiKeysOf(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-	try {
-		const keys: unknown = JSON.parse(environment.REASONING_LAB_API_KEYS ?? '{}');
-		if (typeof keys !== 'object' || keys === null) return {};
-		return Object.fromEntries(Object.entries(keys).filter(([, key]) => typeof key === 'string' && key !== ''));
-	} catch {
-		return {};
-	}
-}
-
 /** Asks one server by JSON: so many requests at once, again after failures that pass, no redirects, no key elsewhere. */
 export class JsonServer {
 	readonly #options: JsonServerOptions;
@@ -65,6 +55,7 @@ export class JsonServer {
 		const { timeoutSeconds, keys } = this.#options;
 		const { origin } = new URL(url);
 		const key = Object.hasOwn(keys, origin) ? keys[origin] : undefined;
+		const redactor = new Redactor([key]);
 		const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
 		let response: Response;
 		let text: string;
@@ -86,10 +77,10 @@ export class JsonServer {
 			if (error instanceof Failure) return { failure: error, passing: false };
 			return timeout.aborted ? tooSlow(origin, timeoutSeconds, advice) : lostConnection(origin, error, advice);
 		}
-		const refused = refusal(response, text, { url, hasKey: key !== undefined }, advice);
+		const refused = refusal(response, redactor.body(text), { url, hasKey: key !== undefined }, advice);
 		if (refused !== null) return refused;
 		try {
-			return { result: JSON.parse(text) };
+			return { result: redactor.value(JSON.parse(text)) };
 		} catch {
 			return { failure: new Failure('invalid', `The reply of ${url} is not JSON.`, advice.address), passing: false };
 		}

@@ -3,8 +3,9 @@ import { aggregateSteps, splitSteps } from '../../core/reward/processReward.ts';
 import { thinkingOf } from '../../core/reward/rewardSample.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
+import { apiKeysOf } from '../../rpc/http/apiKeys.ts';
 import type { BuiltIn } from '../builtIns.ts';
-import { apiKeysOf, JsonServer } from './jsonServer.ts';
+import { JsonServer } from './jsonServer.ts';
 import { type StepScorer, stepServer } from './stepServer.ts';
 
 async function scorerOf(entry: RewardEntry<'process'>): Promise<StepScorer> {

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { Failure } from '../../base/failure.ts';
 import type { AgentTool } from '../../core/reflexion/agentTool.ts';
 import type { ToolSpec } from '../../protocol/searchSpec.ts';
-import { apiKeysOf } from '../../rewards/builtIn/jsonServer.ts';
+import { apiKeysOf } from '../../rpc/http/apiKeys.ts';
 import { calculatorTool } from './calculatorTool.ts';
 import { codeTool } from './codeTool.ts';
 import { datasetTool } from './datasetTool.ts';

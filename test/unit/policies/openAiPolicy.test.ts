@@ -270,9 +270,27 @@ test('a key goes to its server alone, by the name of the policy or by a variable
 	assert.ok(server.requests.every(({ key }) => key === 'Bearer secret-1'));
 	await openOpenAiPolicy(specOf(server, { keyVariable: 'MY_KEY', system: 'x' }), {
 		environment: { MY_KEY: 'secret-3' },
+		keyVariables: ['MY_KEY'],
 	});
 	assert.equal(server.requests.at(-1)?.key, 'Bearer secret-3');
-	await assert.rejects(openOpenAiPolicy(specOf(server, { keyVariable: 'MY_KEY' }), {}), /MY_KEY holds no API key/);
+	await assert.rejects(
+		openOpenAiPolicy(specOf(server, { keyVariable: 'MY_KEY' }), { keyVariables: ['MY_KEY'] }),
+		/MY_KEY holds no API key/,
+	);
+	const sent = server.requests.length;
+	for (const keyVariables of [[], ['OTHER']]) {
+		await assert.rejects(
+			openOpenAiPolicy(specOf(server, { keyVariable: 'MY_KEY' }), {
+				environment: { MY_KEY: 'secret-3' },
+				keyVariables,
+			}),
+			{ reason: 'denied', message: /asks for the environment variable MY_KEY/ },
+		);
+	}
+	assert.equal(server.requests.length, sent);
+	const byOrigin = JSON.stringify({ [new URL(server.url).origin]: 'secret-4', 'http://127.0.0.1:1': 'secret-5' });
+	await openOpenAiPolicy(specOf(server, { system: 'y' }), { environment: { REASONING_LAB_API_KEYS: byOrigin } });
+	assert.equal(server.requests.at(-1)?.key, 'Bearer secret-4');
 	await assert.rejects(
 		openOpenAiPolicy(specOf(server), { keys: { [`tiny ${new URL(server.url).origin}`]: 'a\nb' } }),
 		(error: Failure) => {

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Failure } from '../../../src/base/failure.ts';
 import { builtInRewardSchema, type RewardEntry } from '../../../src/protocol/builtInRewards.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { apiKeysOf, JsonServer, type JsonServerOptions } from '../../../src/rewards/builtIn/jsonServer.ts';
+import { JsonServer, type JsonServerOptions } from '../../../src/rewards/builtIn/jsonServer.ts';
 import { Judge } from '../../../src/rewards/builtIn/judge.ts';
 import { JudgeCache } from '../../../src/rewards/builtIn/judgeCache.ts';
+import { apiKeysOf } from '../../../src/rpc/http/apiKeys.ts';
 import {
 	type Answered,
 	type Asked,
@@ -61,6 +62,42 @@ const failure = (pattern: RegExp) => (error: Failure) => {
 	assert.match(`${error.message} ${error.action ?? ''}`, pattern);
 	return true;
 };
+
+test('a server that repeats its key brings it into no reply, log, cache or failure', async () => {
+	const canary = 'sk-CANARY/4f+1"x';
+	const echoes: Record<string, (asked: Asked) => Answered> = {
+		reply: (asked) => chatReply(`${asked.headers.authorization}\nVERDICT ${codeOf(asked)}: YES`),
+		field: (asked) => ({ body: { [String(asked.headers.authorization)]: [asked.headers] } }),
+		failure: (asked) => ({ status: 400, body: { error: { message: `bad: ${JSON.stringify(asked.headers)}` } } }),
+		text: (asked) => ({ status: 500, body: `${asked.headers.authorization}` }),
+		denied: (asked) => ({ status: 401, body: { detail: asked.headers.authorization } }),
+	};
+	for (const [name, echo] of Object.entries(echoes)) {
+		const cache = join(folder, `${name}.jsonl`);
+		const logs: string[] = [];
+		server = await ScriptedServer.start(echo);
+		const keys = { [server.origin]: canary };
+		const connection = new JsonServer({ concurrency: 1, timeoutSeconds: 5, retries: 0, firstWaitMs: 1, keys });
+		const entry = {
+			...decodeOrThrow(builtInRewardSchema, { use: 'judge', url: `${server.origin}/v1`, model: 'm', cache }, 'judge'),
+		};
+		const kept = await JudgeCache.open(cache);
+		const asked = new Judge(
+			{ ...entry, name: 'judge', weight: 1 } as RewardEntry<'judge'>,
+			r1,
+			connection,
+			kept,
+			(line) => logs.push(line),
+		);
+		const said = await asked.score(row('seven'), never).catch((error: Failure) => `${error.message} ${error.stack}`);
+		if (name === 'reply') assert.equal(said, 1);
+		const written = existsSync(cache) ? readFileSync(cache, 'utf8') : '';
+		if (name === 'reply') assert.match(written, /\[redacted\]/);
+		for (const text of [String(said), written, ...logs]) assert.ok(!text.includes('CANARY'), text);
+		assert.equal(server.asked[0]?.headers.authorization, `Bearer ${canary}`);
+		await server.stop();
+	}
+});
 
 describe('judge', () => {
 	test('asks once with temperature 0 and gives 1 for yes, 0 for no', async () => {

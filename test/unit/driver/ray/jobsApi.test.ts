@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { clusterAddress, clusterHeaders } from '../../../../src/driver/ray/clusterAddress.ts';
+import { clusterAddress, clusterHeaders, clusterOf } from '../../../../src/driver/ray/clusterAddress.ts';
 import { JobLog } from '../../../../src/driver/ray/jobLog.ts';
 import { JobsApi } from '../../../../src/driver/ray/jobsApi.ts';
 import { FrameReader } from '../../../../src/driver/ray/textSocket.ts';
@@ -107,6 +107,31 @@ test('tokens are found where Ray finds them', async (context) => {
 		'X-Team': 'a',
 	});
 	await assert.rejects(clusterHeaders({ RAY_JOB_HEADERS: '[' }), { reason: 'invalid' });
+});
+
+test('credentials of the environment go to the cluster that the environment names', async (context) => {
+	const canary = 'CANARY-ray-token';
+	const secrets = { RAY_AUTH_TOKEN: canary, RAY_JOB_HEADERS: JSON.stringify({ 'X-Key': canary }) };
+	const heard: string[] = [];
+	const { address } = await serve(context, (request, response) => {
+		heard.push(JSON.stringify(request.headers));
+		response.writeHead(401).end(`who are you, ${request.headers.authorization}?`);
+	});
+	for (const RAY_ADDRESS of [undefined, '', 'http://head:8265', 'ray://head:10001', 'https://127.0.0.1:1']) {
+		const cluster = await clusterOf(address, { ...secrets, ...(RAY_ADDRESS === undefined ? {} : { RAY_ADDRESS }) });
+		await assert.rejects(new JobsApi(cluster).version(), (error: { action: string }) => {
+			assert.match(error.action, /set RAY_ADDRESS=http:/);
+			return true;
+		});
+	}
+	assert.equal(heard.length, 5);
+	assert.ok(heard.every((headers) => !headers.includes(canary)));
+	for (const fromRecipe of [address, null]) {
+		const cluster = await clusterOf(fromRecipe, { ...secrets, RAY_ADDRESS: `${address}/` });
+		// What was sent does not come back in the failure.
+		await assert.rejects(new JobsApi(cluster).version(), { message: /who are you, (Bearer )?\[redacted\]/ });
+	}
+	assert.ok(heard.slice(5).every((headers) => headers.includes(canary)));
 });
 
 test('a package is a ZIP that others read, and the same for the same files', async (context) => {

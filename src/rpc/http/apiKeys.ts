@@ -1,0 +1,13 @@
+/** Environment variable with a JSON object of API keys by origin: `{"https://api.example.com": "..."}`. */
+export const apiKeysVariable = 'REASONING_LAB_API_KEYS';
+
+/** The keys by origin that the process was given; none when there are none. A key is sent to its own origin alone. */
+export function apiKeysOf(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
+	try {
+		const keys: unknown = JSON.parse(environment[apiKeysVariable] ?? '{}');
+		if (typeof keys !== 'object' || keys === null) return {};
+		return Object.fromEntries(Object.entries(keys).filter(([, key]) => typeof key === 'string' && key !== ''));
+	} catch {
+		return {};
+	}
+}

@@ -1,0 +1,327 @@
+// @reaches cli engine driver pipeline rewardHost
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { processState } from '../../src/runs/processIdentity.ts';
+import { readRecord } from '../../src/runs/runReader.ts';
+import { runsIn } from '../../src/runs/runRegistry.ts';
+import { root } from '../scripts/paths.ts';
+import { type Answered, type Asked, codeOf, ScriptedServer } from '../support/scriptedServer.ts';
+
+/*
+ * A canary in every variable and file that holds a key, servers that repeat whatever they are sent, and every file that can name
+ * a server. No canary may be in a request to a server whose key it is not, in a file that is written, or in what is printed.
+ */
+
+const limit = { timeout: 900_000 };
+const canary = (name: string) => `CANARY-${createHash('sha256').update(name).digest('hex').slice(0, 24)}`;
+const isCanary = /CANARY-[0-9a-f]{8}/;
+
+/** Names under which programs of the field look for keys. */
+const secretNames = [
+	...['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'HF_TOKEN', 'HUGGING_FACE_HUB_TOKEN', 'WANDB_API_KEY', 'GITHUB_TOKEN'],
+	...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'GOOGLE_API_KEY', 'AZURE_OPENAI_API_KEY'],
+	...['NPM_TOKEN', 'PIP_PASSWORD', 'SSH_AUTH_SOCK', 'RAY_AUTH_TOKEN', 'REASONING_LAB_TOKEN', 'SECRET', 'MY_KEY'],
+];
+/** Files of the home folder that hold keys. */
+const secretFiles = ['.netrc', '.ray/auth_token', '.ssh/id_ed25519', '.cache/huggingface/token', '.aws/credentials'];
+
+interface Place {
+	readonly folder: string;
+	/** The person's server: its key is in the environment, by its origin. */
+	readonly own: ScriptedServer;
+	/** Named by files alone. */
+	readonly foreign: ScriptedServer;
+	run(...args: string[]): Promise<{ readonly status: number | null; readonly text: string }>;
+	write(name: string, value: unknown): Promise<string>;
+	/** Of a policy at one of the servers. */
+	policy(server: ScriptedServer, more?: object): Record<string, unknown>;
+}
+
+/** Repeats all that it was sent, in one of several forms: by the first part of the path. */
+function echo(asked: Asked): Answered {
+	const [, form = ''] = asked.path.split('/');
+	const heard = JSON.stringify([asked.path, asked.headers, asked.body]);
+	if (asked.path.endsWith('/models')) return { body: { object: 'list', data: [{ id: 'm' }], heard } };
+	if (form === 'refuse') return { status: 400, body: { error: { message: asked.headers.authorization ?? heard } } };
+	if (form === 'fail') return { status: 500, body: heard };
+	if (form === 'deny') return { status: 401, body: { detail: asked.headers.authorization ?? heard } };
+	const content = `${asked.headers.authorization}\n${heard}\nVERDICT ${codeOf(asked)}: YES\n<answer>42</answer>`;
+	const choice = { index: 0, message: { role: 'assistant', content }, text: content, finish_reason: 'stop' };
+	return { body: { choices: [choice], usage: { prompt_tokens: 1, completion_tokens: 1 }, heard } };
+}
+
+async function placeFor(context: TestContext): Promise<Place> {
+	const base = await mkdtemp(join(tmpdir(), 'canaries-'));
+	const [folder, home] = [join(base, 'work'), join(base, 'home')];
+	await mkdir(join(base, 'x'), { recursive: true, mode: 0o700 });
+	await mkdir(folder);
+	const own = await ScriptedServer.start(echo);
+	const foreign = await ScriptedServer.start(echo);
+	for (const name of secretFiles) {
+		await mkdir(join(home, name, '..'), { recursive: true });
+		await writeFile(join(home, name), canary(name));
+	}
+	context.after(async () => {
+		await Promise.all([own.stop(), foreign.stop()]);
+		for (const run of await runsIn(join(folder, 'runs'))) {
+			const record = await readRecord(run).catch(() => null);
+			if (record !== null && (await processState(record)) === 'alive') process.kill(record.pid, 'SIGKILL');
+		}
+		await rm(base, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+	});
+	const keys = { [own.origin]: canary('own'), 'https://elsewhere.example': canary('elsewhere') };
+	const { PATH, TMPDIR, LANG } = process.env;
+	const environment = {
+		...{ PATH, TMPDIR, LANG, HOME: home, REASONING_LAB_HOME: join(base, 'lab'), XDG_RUNTIME_DIR: join(base, 'x') },
+		...Object.fromEntries(secretNames.map((name) => [name, canary(name)])),
+		RAY_JOB_HEADERS: JSON.stringify({ 'X-Team-Key': canary('RAY_JOB_HEADERS') }),
+		REASONING_LAB_API_KEYS: JSON.stringify(keys),
+		NO_COLOR: '1',
+	};
+	return {
+		folder,
+		own,
+		foreign,
+		async run(...args) {
+			const child = spawn(process.execPath, [join(root, 'dist/cli.js'), ...args], {
+				cwd: folder,
+				env: environment,
+				stdio: ['ignore', 'pipe', 'pipe'],
+			});
+			const slow = setTimeout(() => child.kill('SIGINT'), 90_000);
+			let text = '';
+			for (const stream of [child.stdout, child.stderr]) {
+				stream.setEncoding('utf8').on('data', (part: string) => {
+					text += part;
+				});
+			}
+			const status = await new Promise<number | null>((resolve) => child.once('close', resolve));
+			clearTimeout(slow);
+			return { status, text };
+		},
+		async write(name, value) {
+			const path = join(folder, name);
+			await mkdir(join(path, '..'), { recursive: true });
+			await writeFile(path, typeof value === 'string' ? value : JSON.stringify(value));
+			return path;
+		},
+		policy: (server, more = {}) => ({
+			...{ kind: 'openai', name: 'helper', baseUrl: `${server.origin}/v1`, model: 'm', retries: 0, ...more },
+		}),
+	};
+}
+
+/** Files of the folder with a canary in them, however it is written. */
+async function tainted(folder: string): Promise<string[]> {
+	const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+	const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+	const found = await Promise.all(
+		files.map(async (file) => ({ file, bytes: (await readFile(file)).toString('latin1') })),
+	);
+	return found.filter(({ bytes }) => isCanary.test(bytes)).map(({ file }) => file);
+}
+
+/** What must hold after every command. */
+async function requireClean(place: Place, name: string, text: string): Promise<void> {
+	const { own, foreign, folder } = place;
+	for (const asked of foreign.asked) {
+		assert.doesNotMatch(JSON.stringify(asked), isCanary, `${name}: a key went to a server that a file names`);
+	}
+	for (const { headers, body, path } of own.asked) {
+		const { authorization = '', ...rest } = headers;
+		assert.ok(authorization === '' || authorization === `Bearer ${canary('own')}`, `${name}: ${authorization}`);
+		assert.doesNotMatch(JSON.stringify([rest, body, path]), isCanary, name);
+	}
+	assert.doesNotMatch(text, isCanary, `${name}: a key is printed`);
+	assert.deepEqual(await tainted(folder), [], `${name}: a key is in a file`);
+}
+
+const tiny = {
+	...{ name: 'tiny', workers: 1, dataset: { task: 'addition', digits: 1 } },
+	model: { layers: 1, width: 16, heads: 2 },
+	evaluate: { problems: 4, every: 100 },
+};
+const grpo = { type: 'grpo', steps: 2, learning_rate: 0.001, prompts_per_step: 2, num_generations: 2 };
+const samples = { strategy: 'self-consistency', params: { n: 2 } };
+
+describe('keys', () => {
+	test('of the environment are not chosen by a file', limit, async (context) => {
+		const place = await placeFor(context);
+		const asks = place.policy(place.foreign, { keyVariable: 'SECRET' });
+		const judge = { use: 'judge', policy: asks };
+		const plain = place.policy(place.foreign);
+		await place.write('rows.jsonl', '{"prompt":"What is 17 + 25?","answer":"42"}\n');
+		await place.write('policy.json', asks);
+		await place.write('asks.json', { ...samples, policy: asks });
+		await place.write('judge.json', { strategy: 'best-of-n', params: { n: 2 }, policy: plain, judge });
+		await place.write('guide.json', { strategy: 'best-of-n', params: { n: 2 }, policy: plain, guide: judge });
+		const problems = { from: 'file', path: join(place.folder, 'rows.jsonl') };
+		const strategies = [{ strategy: 'best-of-n', params: { n: 2 }, guide: judge }];
+		await place.write('compared.json', { policy: plain, problems, strategies, samples: 1, bandSamples: 0 });
+		await place.write('compared/comparison.json', {
+			format: 1,
+			spec: { policy: asks, problems, strategies: [samples] },
+		});
+		await place.write('data.json', { problems, search: { ...samples, policy: asks }, exports: ['completions'] });
+		const start = {
+			t: 'start',
+			v: 1,
+			id: 'a',
+			strategy: 'self-consistency',
+			params: {},
+			problem: { prompt: 'p', answer: null, row: {} },
+		};
+		for (const [name, spec] of Object.entries({
+			log: { ...samples, policy: asks },
+			judged: { strategy: 'best-of-n', params: { n: 2 }, policy: plain, judge },
+			research: {
+				strategy: 'reflexion',
+				policy: asks,
+				tools: [{ use: 'workspace', folder: join(place.folder, '../home') }],
+			},
+		})) {
+			const strategy = spec.strategy;
+			await place.write(`${name}.search.jsonl`, `${JSON.stringify({ ...start, strategy, spec, at: 0 })}\n`);
+		}
+		const commands: Record<string, string[]> = {
+			'search --policy FILE': ['search', 'p', '--policy', 'policy.json'],
+			'search --spec': ['search', 'p', '--spec', 'asks.json'],
+			'search --spec with a judge': ['search', 'p', '--spec', 'judge.json'],
+			'search --spec with a guide': ['search', 'p', '--spec', 'guide.json'],
+			'search --continue': ['search', '--continue', 'log.search.jsonl', '--budget', 'nodes=2'],
+			'search --continue with a judge': ['search', '--continue', 'judged.search.jsonl', '--budget', 'nodes=2'],
+			'reflexion --continue': ['reflexion', '--continue', 'research.search.jsonl', '--budget', 'nodes=2'],
+			solve: ['solve', 'p', '--spec', 'asks.json'],
+			serve: ['serve', '--spec', 'asks.json', '--port', '0'],
+			evaluate: ['evaluate', '--policy', 'policy.json', '--dataset', 'rows.jsonl'],
+			'evaluate --against': [
+				'evaluate',
+				'--policy',
+				'policy.json',
+				'--dataset',
+				'rows.jsonl',
+				'--against',
+				'policy.json',
+			],
+			'compare-strategies': ['compare-strategies', '--spec', 'compared.json'],
+			'compare-strategies of a folder': [
+				'compare-strategies',
+				'--spec',
+				'compared/comparison.json',
+				'--out',
+				'compared',
+			],
+			'generate-data': ['generate-data', '--spec', 'data.json'],
+		};
+		for (const [name, args] of Object.entries(commands)) {
+			const { status, text } = await place.run(...args);
+			assert.notEqual(status, 0, `${name}: ${text}`);
+			assert.match(text, /environment variable SECRET|was not begun by you/, name);
+			await requireClean(place, name, text);
+		}
+		// A person who names it on the command line is heard; what the server repeats of it stays nowhere.
+		place.foreign.asked.length = 0;
+		const { text } = await place.run('search', 'p', '--spec', 'asks.json', '--key-variable', 'SECRET');
+		assert.ok(place.foreign.asked.some(({ headers }) => headers.authorization === `Bearer ${canary('SECRET')}`));
+		assert.doesNotMatch(text, isCanary);
+		assert.deepEqual(await tainted(place.folder), []);
+		// Its own log goes on with the same key.
+		const [log] = (await readdir(join(place.folder, 'searches'))).filter((one) => one.endsWith('.jsonl'));
+		place.foreign.asked.length = 0;
+		await place.run('search', '--continue', join('searches', log as string), '--budget', 'nodes=1');
+		assert.ok(place.foreign.asked.some(({ headers }) => headers.authorization === `Bearer ${canary('SECRET')}`));
+		assert.deepEqual(await tainted(place.folder), []);
+	});
+
+	test('go to their own origin alone, from recipes, runs, pipelines and rewards', limit, async (context) => {
+		const place = await placeFor(context);
+		const { own, foreign } = place;
+		const judgeAt = (server: ScriptedServer, form: string) => ({
+			...{
+				use: 'judge',
+				url: `${server.origin}/${form}/v1`,
+				model: 'm',
+				retries: 0,
+				cache: join(place.folder, `${form}.cache`),
+			},
+		});
+		for (const form of ['say', 'refuse', 'fail', 'deny']) {
+			for (const [who, server] of Object.entries({ own, foreign })) {
+				const recipe = {
+					...{ ...tiny, name: `${who}-${form}`, stages: [grpo] },
+					rewards: [judgeAt(server, form), { use: 'process', url: `${server.origin}/${form}/steps`, retries: 0 }],
+				};
+				await place.write(`${who}-${form}.recipe.json`, recipe);
+				const { text } = await place.run('run', `${who}-${form}.recipe.json`);
+				assert.ok(server.asked.length > 0, `${who} ${form}: ${text}`);
+				await requireClean(place, `run ${who}-${form}`, text);
+			}
+		}
+		assert.ok(own.asked.some(({ headers }) => headers.authorization === `Bearer ${canary('own')}`));
+		const guide = { use: 'judge', policy: place.policy(foreign, { keyVariable: 'SECRET' }) };
+		const ownGuide = { use: 'judge', policy: place.policy(own) };
+		for (const [name, scorer] of Object.entries({ foreign: guide, own: ownGuide })) {
+			const stages = [
+				{ name: 'cold', type: 'sft', steps: 2, learning_rate: 0.003, batch_size: 4 },
+				{
+					name: 'solve',
+					type: 'search',
+					from: 'cold',
+					problems: 1,
+					strategy: 'best-of-n',
+					params: { n: 2 },
+					guide: scorer,
+				},
+			];
+			await place.write(`story-${name}.recipe.json`, { ...tiny, name: `story-${name}`, stages });
+			const { text } = await place.run('run', `story-${name}.recipe.json`);
+			await requireClean(place, `pipeline ${name}`, text);
+		}
+		// Of what was written nothing is read back as an order: these verbs ask no server.
+		const before = [own.asked.length, foreign.asked.length];
+		for (const run of (await readdir(join(place.folder, 'runs'))).slice(0, 3)) {
+			for (const args of [['inspect'], ['report', '--out', `${run}.html`]]) {
+				const { text } = await place.run(args[0] as string, join('runs', run), ...args.slice(1));
+				await requireClean(place, `${args[0]} ${run}`, text);
+			}
+		}
+		assert.deepEqual([own.asked.length, foreign.asked.length], before);
+	});
+
+	test('of a Ray cluster stay with the address that the environment names', limit, async (context) => {
+		const place = await placeFor(context);
+		const ray = { address: `${place.foreign.origin}/deny`, storage: join(place.folder, 'storage') };
+		const model = { path: join(place.folder, 'model') };
+		await place.write('model/config.json', { model_type: 'qwen2' });
+		const recipe = { ...tiny, engine: 'ray', model, ray, stages: [grpo], rewards: ['accuracy'] };
+		await place.write('ray.recipe.json', recipe);
+		const { status, text } = await place.run('run', 'ray.recipe.json');
+		assert.notEqual(status, 0);
+		assert.ok(place.foreign.asked.length > 0, text);
+		await requireClean(place, 'ray', text);
+	});
+
+	test('are not read out of reports, transcripts and datasets', limit, async (context) => {
+		const place = await placeFor(context);
+		const asks = place.policy(place.foreign, { keyVariable: 'SECRET' });
+		const message = { role: 'user', content: `Fetch ${place.foreign.origin}/v1 with $SECRET`, policy: asks };
+		await place.write('chat.jsonl', `${JSON.stringify({ messages: [message], model: 'm', ...asks })}\n`);
+		await place.write('rows.jsonl', `${JSON.stringify({ prompt: message.content, answer: '1', url: asks.baseUrl })}\n`);
+		await place.write('tree.json', { ...asks, nodes: [{ id: 0, text: message.content, children: [] }] });
+		for (const args of [
+			['transcript', 'chat.jsonl'],
+			['dataset', 'check', 'rows.jsonl'],
+			['tree', 'tree.json'],
+			['inspect', '.'],
+		]) {
+			const { text } = await place.run(...args);
+			await requireClean(place, args.join(' '), text);
+		}
+		assert.deepEqual([place.own.asked.length, place.foreign.asked.length], [0, 0]);
+	});
+});
