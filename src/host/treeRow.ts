@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { plainMarkdown } from './rewards/plainMarkdown.ts';
 
 /** A row of a list in the side bar, as its presentation tells it. */
 export interface TreeRow {
@@ -34,7 +35,7 @@ export function rowTooltip({ label, tooltip }: Pick<ToldRow, 'label' | 'tooltip'
 	text.appendMarkdown('**').appendText(label).appendMarkdown('**\n\n');
 	for (const [name, value] of tooltip) {
 		text
-			.appendMarkdown(name === '' ? '' : `${name}: `)
+			.appendMarkdown(name === '' ? '' : `${plainMarkdown(name)}: `)
 			.appendText(value)
 			.appendMarkdown('  \n');
 	}

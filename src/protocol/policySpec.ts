@@ -27,11 +27,11 @@ export const policySpecSchema = v.variant('kind', [
 		price: v.optional(v.object({ input: positive, output: positive, currency: v.optional(text, 'USD') })),
 		requestsPerMinute: v.optional(positive),
 		/** Requests under way at a time. Default 8. */
-		parallel: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+		parallel: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(4096))),
 		/** Of a request without an answer. Default 120. */
 		timeoutSeconds: v.optional(positive),
 		/** Retries of what may pass: 429, 5xx, a lost connection. Default 4. */
-		retries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+		retries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100))),
 		/** Passed through in every request. */
 		extra: v.optional(v.record(v.string(), v.unknown())),
 	}),

@@ -50,7 +50,7 @@ function echo(asked: Asked): Answered {
 	if (form === 'refuse') return { status: 400, body: { error: { message: asked.headers.authorization ?? heard } } };
 	if (form === 'fail') return { status: 500, body: heard };
 	if (form === 'deny') return { status: 401, body: { detail: asked.headers.authorization ?? heard } };
-	const content = `${asked.headers.authorization}\n${heard}\nVERDICT ${codeOf(asked)}: YES\n<answer>42</answer>`;
+	const content = `${asked.headers.authorization}\n${heard}\nVERDICT ${asked.body.messages === undefined ? '' : codeOf(asked)}: YES\n<answer>42</answer>`;
 	const choice = { index: 0, message: { role: 'assistant', content }, text: content, finish_reason: 'stop' };
 	return { body: { choices: [choice], usage: { prompt_tokens: 1, completion_tokens: 1 }, heard } };
 }
@@ -93,7 +93,7 @@ async function placeFor(context: TestContext): Promise<Place> {
 				env: environment,
 				stdio: ['ignore', 'pipe', 'pipe'],
 			});
-			const slow = setTimeout(() => child.kill('SIGINT'), 90_000);
+			const slow = setTimeout(() => child.kill('SIGINT'), 20_000);
 			let text = '';
 			for (const stream of [child.stdout, child.stderr]) {
 				stream.setEncoding('utf8').on('data', (part: string) => {
@@ -121,7 +121,7 @@ async function tainted(folder: string): Promise<string[]> {
 	const entries = await readdir(folder, { recursive: true, withFileTypes: true });
 	const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 	const found = await Promise.all(
-		files.map(async (file) => ({ file, bytes: (await readFile(file)).toString('latin1') })),
+		files.map(async (file) => ({ file, bytes: await readFile(file, 'latin1').catch(() => '') })),
 	);
 	return found.filter(({ bytes }) => isCanary.test(bytes)).map(({ file }) => file);
 }
@@ -168,25 +168,19 @@ describe('keys', () => {
 			spec: { policy: asks, problems, strategies: [samples] },
 		});
 		await place.write('data.json', { problems, search: { ...samples, policy: asks }, exports: ['completions'] });
-		const start = {
-			t: 'start',
-			v: 1,
-			id: 'a',
-			strategy: 'self-consistency',
-			params: {},
-			problem: { prompt: 'p', answer: null, row: {} },
-		};
+		const rule = { say: '<answer>42</answer>' };
+		await place.write('script.json', { name: 'fixed', rules: [rule] });
+		const begun = await place.run('search', 'p', '--policy', 'script.json', '--log', 'begun.search.jsonl');
+		assert.equal(begun.status, 0, begun.text);
+		const [first, ...rest] = (await readFile(join(place.folder, 'begun.search.jsonl'), 'utf8')).split('\n');
+		const tools = [{ use: 'workspace', folder: join(place.folder, '../home') }];
 		for (const [name, spec] of Object.entries({
 			log: { ...samples, policy: asks },
 			judged: { strategy: 'best-of-n', params: { n: 2 }, policy: plain, judge },
-			research: {
-				strategy: 'reflexion',
-				policy: asks,
-				tools: [{ use: 'workspace', folder: join(place.folder, '../home') }],
-			},
+			research: { strategy: 'reflexion', params: {}, policy: asks, tools },
 		})) {
-			const strategy = spec.strategy;
-			await place.write(`${name}.search.jsonl`, `${JSON.stringify({ ...start, strategy, spec, at: 0 })}\n`);
+			const start = { ...JSON.parse(first as string), strategy: spec.strategy, params: spec.params, spec };
+			await place.write(`${name}.search.jsonl`, [JSON.stringify(start), ...rest].join('\n'));
 		}
 		const commands: Record<string, string[]> = {
 			'search --policy FILE': ['search', 'p', '--policy', 'policy.json'],
@@ -199,15 +193,6 @@ describe('keys', () => {
 			solve: ['solve', 'p', '--spec', 'asks.json'],
 			serve: ['serve', '--spec', 'asks.json', '--port', '0'],
 			evaluate: ['evaluate', '--policy', 'policy.json', '--dataset', 'rows.jsonl'],
-			'evaluate --against': [
-				'evaluate',
-				'--policy',
-				'policy.json',
-				'--dataset',
-				'rows.jsonl',
-				'--against',
-				'policy.json',
-			],
 			'compare-strategies': ['compare-strategies', '--spec', 'compared.json'],
 			'compare-strategies of a folder': [
 				'compare-strategies',
@@ -298,7 +283,8 @@ describe('keys', () => {
 		const ray = { address: `${place.foreign.origin}/deny`, storage: join(place.folder, 'storage') };
 		const model = { path: join(place.folder, 'model') };
 		await place.write('model/config.json', { model_type: 'qwen2' });
-		const recipe = { ...tiny, engine: 'ray', model, ray, stages: [grpo], rewards: ['accuracy'] };
+		const { workers: _, ...shared } = tiny;
+		const recipe = { ...shared, engine: 'ray', model, ray, stages: [grpo], rewards: [{ use: 'accuracy' }] };
 		await place.write('ray.recipe.json', recipe);
 		const { status, text } = await place.run('run', 'ray.recipe.json');
 		assert.notEqual(status, 0);

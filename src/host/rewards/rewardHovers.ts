@@ -45,8 +45,9 @@ export class RewardHovers extends Disposable implements vscode.HoverProvider {
 function describe(verification: Verification): vscode.MarkdownString {
 	const plain = (text: string, longest: number) => plainMarkdown(displayText(text, longest));
 	const text = new vscode.MarkdownString();
-	const from = verification.data.map((source) => plain(source, 200)).join(', ');
-	text.appendMarkdown(`**${plain(verification.reward, 80)}**${from === '' ? '' : ` on ${from}`}`);
+	const from = verification.data.map((source) => displayText(source, 200)).join(', ');
+	text.appendMarkdown(`**${plain(verification.reward, 80)}**`);
+	if (from !== '') text.appendMarkdown(` on ${plainMarkdown(from)}`);
 	// Rows come before numbers: most of these are on the line behind the signature already, and a hover shows little.
 	const failed = verification.rows.find((row) => row.error !== undefined);
 	if (failed !== undefined) addRow(text, 'First error', failed);
@@ -64,8 +65,8 @@ function describe(verification: Verification): vscode.MarkdownString {
 }
 
 function addRow(text: vscode.MarkdownString, what: string, row: VerifiedRow): void {
-	const words = plainMarkdown(`${valueWords(row)}, ${displayText(row.label, 120)}`);
-	text.appendMarkdown(`\n\n**${what}**: ${words}`);
+	const words = `${valueWords(row)}, ${displayText(row.label, 120)}`;
+	text.appendMarkdown(`\n\n**${plainMarkdown(what)}**: ${plainMarkdown(words)}`);
 	if (row.prompt !== '') text.appendMarkdown(` · ${plainMarkdown(displayText(row.prompt, 200))}`);
 	text.appendMarkdown('\n\n');
 	text.appendCodeblock(excerpt(row.completion), traceLanguage);

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { commandIds, viewIds } from '../ids.ts';
+import { plainMarkdown } from '../rewards/plainMarkdown.ts';
 import { treeRowItem } from '../treeRow.ts';
 import type { SearchPresentation } from './searchPresentation.ts';
 
@@ -73,7 +74,10 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 		if (shown === null) return item;
 		const text = new vscode.MarkdownString();
 		for (const [name, value] of shown.tooltip) {
-			text.appendMarkdown(`${name}: `).appendText(value).appendMarkdown('  \n');
+			text
+				.appendMarkdown(`${plainMarkdown(name)}: `)
+				.appendText(value)
+				.appendMarkdown('  \n');
 		}
 		item.tooltip = text;
 		return item;

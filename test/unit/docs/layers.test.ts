@@ -27,6 +27,15 @@ function sourcesOf(...folders: string[]): string[] {
 	);
 }
 
+/** Source of the argument that begins at a place, to the parenthesis that ends it. */
+function argumentOf(text: string, start: number): string {
+	for (let depth = 1, at = start; at < text.length; at++) {
+		if (text[at] === '(') depth++;
+		else if (text[at] === ')' && --depth === 0) return text.slice(start, at).trim();
+	}
+	return text.slice(start);
+}
+
 const table = documented();
 const layers = [...table.keys()];
 const layerOf = (path: string) => layers.find((layer) => path === `${layer}.ts` || path.startsWith(`${layer}/`));
@@ -137,6 +146,40 @@ describe('the import table of docs/architecture.md', () => {
 		}
 		assert.ok(safe > 20, `${safe}`);
 		assert.deepEqual([...unsafe].toSorted(), Object.keys(others).toSorted());
+	});
+
+	test('Markdown of native views holds literals and texts without meaning in Markdown, and trusts nobody', () => {
+		let calls = 0;
+		for (const path of sourcesOf('src/host')) {
+			const text = read(path);
+			assert.doesNotMatch(text, /\.(?:isTrusted|supportHtml|supportThemeIcons|baseUri)\s*=(?!=)/, path);
+			assert.doesNotMatch(text, /new vscode\.MarkdownString\((?!\))/, `${path} makes Markdown of a text`);
+			assert.doesNotMatch(text, /\b(?:createTerminal|executeCommand)\([^)]*`/, `${path} makes a command of a text`);
+			for (const { index } of text.matchAll(/\.appendMarkdown\(/g)) {
+				calls++;
+				const given = argumentOf(text, index + '.appendMarkdown('.length);
+				const open = given
+					.replace(/\bplain(?:Markdown)?\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g, "''")
+					.replace(/\$\{''\}/g, '')
+					.replace(/^\w+ === '' \? /, '');
+				assert.match(open, /^(?:'[^']*'|`[^`$]*`)(?: : (?:'[^']*'|`[^`$]*`))?$/, `${path} appends ${given}`);
+			}
+		}
+		assert.ok(calls > 5, String(calls));
+	});
+
+	test('pages make nothing but text of texts', () => {
+		const sinks =
+			/\.(?:innerHTML|outerHTML|srcdoc)\s*=(?!=)|\.(?:insertAdjacentHTML|setHTMLUnsafe)\(|document\.write|\beval\(|new Function\(/;
+		for (const path of sourcesOf('webview')) assert.doesNotMatch(read(path), sinks, path);
+	});
+
+	test('counts that a policy or a search is given by a file have a bound', () => {
+		for (const path of ['src/protocol/policySpec.ts', 'src/protocol/searchSpec.ts']) {
+			for (const [pipe] of read(path).matchAll(/v\.pipe\(v\.number\(\), v\.integer\(\)[^\n]*/g)) {
+				assert.match(pipe, /v\.maxValue\(/, `${path}: ${pipe}`);
+			}
+		}
 	});
 
 	test('what may block is not used where the editor runs', () => {
