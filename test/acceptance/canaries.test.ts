@@ -167,7 +167,7 @@ describe('keys', () => {
 			format: 1,
 			spec: { policy: asks, problems, strategies: [samples] },
 		});
-		await place.write('data.json', { problems, search: { ...samples, policy: asks }, exports: ['completions'] });
+		await place.write('data.json', { problems, search: { ...samples, policy: asks }, exports: ['sft'] });
 		const rule = { say: '<answer>42</answer>' };
 		await place.write('script.json', { name: 'fixed', rules: [rule] });
 		const begun = await place.run('search', 'p', '--policy', 'script.json', '--log', 'begun.search.jsonl');
@@ -199,7 +199,7 @@ describe('keys', () => {
 				'--spec',
 				'compared/comparison.json',
 				'--out',
-				'compared',
+				'other',
 			],
 			'generate-data': ['generate-data', '--spec', 'data.json'],
 		};
