@@ -59,7 +59,10 @@ export class CliOutput {
 	}
 }
 
-/** Text without control characters and what turns its direction: texts of a foreign run must not drive the terminal. */
+/** Joiners (U+200C, U+200D) stay where emoji and scripts other than Latin need them: after no ASCII character. */
+const acting = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}|(?<![^\p{Cc}\p{Cf}\x20-\x7f])[\u200c\u200d]/gu;
+
+/** Text without control characters, what turns its direction and what has no width: a foreign run's must not drive the terminal. */
 export function printable(text: string): string {
-	return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ');
+	return text.replace(acting, ' ');
 }

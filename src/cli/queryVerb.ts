@@ -1,3 +1,4 @@
+import { spreadsheetText } from '../core/text/spreadsheetText.ts';
 import type { ResultTable } from '../protocol/lab.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -83,10 +84,10 @@ export const queryVerb: Verb = {
 	},
 };
 
-/** RFC 4180, but for the line ends. Text that a spreadsheet would run as a formula is as it was recorded. */
+/** RFC 4180, but for the line ends. Text that a spreadsheet would run as a formula has an apostrophe before it. */
 export function* csvLines({ columns, rows }: Pick<ResultTable, 'columns' | 'rows'>): Generator<string> {
 	const field = (value: unknown): string => {
-		const text = value === null ? '' : String(value);
+		const text = value === null ? '' : typeof value === 'string' ? spreadsheetText(value) : String(value);
 		return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 	};
 	yield columns.map(({ name }) => field(name)).join(',');

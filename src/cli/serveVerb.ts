@@ -1,4 +1,6 @@
+import { basename, dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { readSmallFile } from '../runs/safeFile.ts';
 import type { RequestRecord, SystemMessages } from '../search/serve/reasonerApp.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
@@ -19,6 +21,7 @@ const options = {
 	'max-requests': { type: 'string' },
 	'max-waiting': { type: 'string' },
 	'max-body': { type: 'string' },
+	'token-file': { type: 'string' },
 	timeout: { type: 'string' },
 	grace: { type: 'string' },
 } as const;
@@ -33,7 +36,11 @@ export const serveVerb: Verb = {
 	options: [
 		...searchOptionLines,
 		['--port N', `On 127.0.0.1 (default ${defaults.port}); 0: one that is free.`],
-		['--token TEXT', `What clients must send; default: ${tokenVariable}, else a new one, which is printed.`],
+		[
+			'--token-file FILE',
+			`A file with what clients must send; default: the variable ${tokenVariable}, else a new token, which is printed.`,
+		],
+		['--token TEXT', 'The same as text; other users of the machine may see it in the list of processes.'],
 		['--no-token', 'Whoever can reach the port may use it: every program of every user of this machine.'],
 		['--allow-origin URL', 'A web page that may use it; may be repeated.'],
 		['--name NAME', "Name of the model; default: the policy's, with - for blanks and other marks."],
@@ -51,7 +58,7 @@ export const serveVerb: Verb = {
 	],
 	async run({ args, output, engine }) {
 		const { values } = parseArguments('serve', args, options, { names: [], least: 0, most: 0 });
-		const token = tokenOf(values);
+		const token = await tokenOf(values);
 		const number = (name: keyof typeof values, otherwise: number) =>
 			wholeNumber(values[name] as string | undefined, `--${name}`) ?? otherwise;
 		const port = number('port', defaults.port);
@@ -130,14 +137,22 @@ export const serveVerb: Verb = {
 };
 
 /** What was chosen; null: none is asked for; undefined: nothing was said. */
-function tokenOf(values: { readonly token?: string; readonly 'no-token'?: boolean }): string | null | undefined {
+async function tokenOf(values: {
+	readonly token?: string;
+	readonly 'token-file'?: string;
+	readonly 'no-token'?: boolean;
+}): Promise<string | null | undefined> {
+	const file = values['token-file'];
+	if (file !== undefined && (values.token !== undefined || values['no-token'])) {
+		throw new Failure('invalid', '--token-file cannot be given with --token or --no-token.', 'Choose one of them.');
+	}
 	if (values['no-token']) {
 		if (values.token !== undefined) {
 			throw new Failure('invalid', '--token and --no-token cannot be given together.', 'Choose one of them.');
 		}
 		return null;
 	}
-	const token = values.token ?? process.env[tokenVariable];
+	const token = file === undefined ? (values.token ?? process.env[tokenVariable]) : await readToken(resolve(file));
 	if (token === undefined || /^\S{8,}$/.test(token)) return token;
 	throw new Failure(
 		'invalid',
@@ -149,6 +164,10 @@ function tokenOf(values: { readonly token?: string; readonly 'no-token'?: boolea
 function systemMessagesOf(how: string | undefined): SystemMessages | undefined {
 	if (how === undefined || how === 'keep' || how === 'prepend' || how === 'drop') return how;
 	throw new Failure('invalid', `--system-messages is "${how}".`, 'Choose keep, prepend or drop.');
+}
+
+async function readToken(file: string): Promise<string> {
+	return (await readSmallFile(dirname(file), basename(file), 4096)).trim();
 }
 
 function requestLine({ path, status, strategy, tokens, seconds, message }: RequestRecord): string {

@@ -31,7 +31,11 @@ export async function exportTable(
 		}
 		appender.close();
 		const options = format === 'csv' ? 'format csv, header true' : 'format parquet, compression zstd';
-		await connection.run(`copy result to '${temporary.replaceAll("'", "''")}' (${options})`);
+		const from =
+			format === 'csv'
+				? `(select ${names.map((name, i) => cellOf(name, typeOf(result, i))).join(', ')} from result)`
+				: 'result';
+		await connection.run(`copy ${from} to '${temporary.replaceAll("'", "''")}' (${options})`);
 		connection.close();
 		await rename(temporary, path);
 		return { rows, bytes: (await stat(path)).size };
@@ -47,6 +51,14 @@ function typeOf(result: SqlResult, column: number): string {
 	const type = String(result.columnType(column));
 	// A column of nothing but NULL has a type that tables cannot have.
 	return type === 'SQLNULL' || type === 'NULL' || type === '"NULL"' ? 'VARCHAR' : type;
+}
+
+/** A column as CSV has it: text that a spreadsheet would run gets an apostrophe before it (`spreadsheetText`). */
+function cellOf(name: string, type: string): string {
+	const column = quoted(name);
+	if (type !== 'VARCHAR') return column;
+	const runs = `regexp_matches(${column}, '^[=+\\-@\\t\\r]') and try_cast(${column} as double) is null`;
+	return `case when ${runs} then '''' || ${column} else ${column} end as ${column}`;
 }
 
 function unique(names: readonly string[]): string[] {

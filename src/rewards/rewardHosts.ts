@@ -5,6 +5,7 @@ import { runtimeFolder } from '../runs/runtimeFolder.ts';
 import { HostEnd, HostProcess } from './hostProcess.ts';
 import { type HostLanguage, HostPrograms } from './hostPrograms.ts';
 import { HostRunner, type HostSupply } from './hostRunner.ts';
+import { rewardFileEnvironment } from './rewardFileEnvironment.ts';
 import type { RewardLimits, RewardPrograms, RewardRunner, RewardSource } from './rewardRunner.ts';
 
 export const defaultLimits: RewardLimits = {
@@ -29,9 +30,6 @@ export interface RewardHostsOptions {
 	/** Environment of the hosts; default: this process's. API keys in it go to built-in rewards only. */
 	readonly environment?: NodeJS.ProcessEnv;
 }
-
-/** Variables that are this process's own business, and the keys, which reward files never see. */
-const withheld = ['NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE', 'VSCODE_INSPECTOR_OPTIONS', 'REASONING_LAB_API_KEYS'];
 
 /** After a spare is taken, its successor waits for so long: the load that took it comes first. */
 const spareDelayMs = 250;
@@ -143,8 +141,7 @@ export class RewardHosts extends Disposable {
 		const path = await this.#files.path(language);
 		const folder = await runtimeFolder();
 		if (this.disposed) throw new Failure('cancelled', 'The reward hosts are closed.');
-		const environment = { ...this.#environment };
-		for (const name of withheld) delete environment[name];
+		const environment = rewardFileEnvironment(this.#environment);
 		// The programs run from copies: what cannot be copied (native libraries) is found from here.
 		environment.REASONING_LAB_DIST = this.#options.folder;
 		const host = new HostProcess(

@@ -22,6 +22,8 @@ const entrySchema = v.looseObject({
 	added: v.number(),
 	/** Of another trainer's run, which reader it is opened with. */
 	reader: v.optional(v.string()),
+	/** Hash of the reward files that this user has started the run with. */
+	rewards: v.optional(v.string()),
 });
 type Entry = v.InferOutput<typeof entrySchema>;
 
@@ -38,11 +40,19 @@ export class RunRegistry {
 		this.#folder = join(home, 'runs');
 	}
 
-	/** @param reader name of the format of another trainer's run */
-	async add(run: string, reader?: string): Promise<void> {
+	/**
+	 * @param reader name of the format of another trainer's run
+	 * @param started hash of the reward files that an engine runs now; what is known stays where there is none
+	 */
+	async add(run: string, reader?: string, started?: string): Promise<void> {
 		const path = await realpath(run);
 		await ensureFolder(this.#folder);
-		const entry = { format: 1, path, added: Date.now() / 1000, ...(reader === undefined ? {} : { reader }) };
+		const rewards = started ?? (await this.startedRewards(path));
+		const entry = {
+			...{ format: 1, path, added: Date.now() / 1000 },
+			...(reader === undefined ? {} : { reader }),
+			...(rewards === undefined ? {} : { rewards }),
+		};
 		await writeFileAtomic(join(this.#folder, this.#name(path)), `${JSON.stringify(entry)}\n`);
 	}
 
@@ -73,10 +83,19 @@ export class RunRegistry {
 
 	/** With which reader a person has opened another trainer's run; undefined: not said. */
 	async readerOf(run: string): Promise<string | undefined> {
+		return (await this.#entryOf(run))?.reader;
+	}
+
+	/** Hash of the reward files that this user has started or resumed the run with; undefined: never on this machine. */
+	async startedRewards(run: string): Promise<string | undefined> {
+		return (await this.#entryOf(run))?.rewards;
+	}
+
+	async #entryOf(run: string): Promise<Entry | undefined> {
 		const path = await realpath(run).catch(() => run);
 		const value = await readJson(this.#folder, this.#name(path), largestEntry).catch(() => undefined);
 		const decoded = decode(entrySchema, value);
-		return decoded.ok && decoded.value.path === path ? decoded.value.reader : undefined;
+		return decoded.ok && decoded.value.path === path ? decoded.value : undefined;
 	}
 
 	async #entries(): Promise<Entry[]> {

@@ -1,3 +1,4 @@
+import { visibleLine } from '../report/visibleText.ts';
 import { type Described, describeBuiltName } from './builtNames.ts';
 import { describeDeviceName } from './deviceNames.ts';
 import { clippingMetrics } from './groups/clippingMetrics.ts';
@@ -63,6 +64,13 @@ function describeOwn(name: string, context: MetricContext): Described | null {
  * to where the catalogue knows that.
  */
 export function describeMetric(name: string, context: MetricContext = {}): MetricInfo {
+	const info = describeName(name, context);
+	// A name may be that of a reward of another's run: nothing in a title turns the direction of writing.
+	const title = visibleLine(info.title);
+	return title === info.title ? info : { ...info, title };
+}
+
+function describeName(name: string, context: MetricContext): MetricInfo {
 	const own = ownName(name, context.format ?? null);
 	const described = describeOwn(name, context);
 	if (described) return { name, ...described, own, known: true };

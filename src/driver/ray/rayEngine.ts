@@ -136,7 +136,9 @@ class RayRun {
 			}),
 		});
 		await this.#checkUnchanged(writer, value, recipe);
-		await new RunRegistry().add(run).catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
+		await new RunRegistry()
+			.add(run, undefined, hashRewards(value))
+			.catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
 		const api = new JobsApi(await clusterOf(recipe.ray?.address ?? null, environment));
 		this.#course = new RayCourse({
 			api,

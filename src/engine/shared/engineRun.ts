@@ -196,7 +196,9 @@ class EngineRun {
 		}
 		await checkRewardCopies(run, recipe);
 		this.#rewards = new RunRewards(run, recipe, this.#gate.stopSignal);
-		await new RunRegistry().add(run).catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
+		await new RunRegistry()
+			.add(run, undefined, hashes.rewards)
+			.catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
 		this.#training = this.#kind.open({
 			folder: run,
 			resume,

@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import { DebugLaunch, inspectorPort, outcomeWords, pythonLaunch } from '../../rewards/debugLaunch.ts';
+import { rewardFileEnvironment } from '../../rewards/rewardFileEnvironment.ts';
 import { findRewardPrograms } from '../../rewards/rewardPrograms.ts';
 import type { DebuggedRow, RewardDebugging } from '../rewards/rewardDebugging.ts';
 import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
@@ -98,7 +99,7 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 			{
 				type: 'debugpy',
 				name: `Debug ${reward}`,
-				env: { PYTHONHASHSEED: '0', ...withoutKeys(environment) },
+				env: { PYTHONHASHSEED: '0', ...rewardFileEnvironment(environment) },
 				...configuration,
 			},
 			started,
@@ -114,10 +115,9 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 		const { node, nodeEnvironment } = await findRewardPrograms({ node: settings.nodePath() });
 		const program = join(this.#needs.programs, 'rewardHost.js');
 		const flags = ['--inspect-brk=127.0.0.1:0', '--disable-warning=ExperimentalWarning'];
-		const { NODE_OPTIONS: _, VSCODE_INSPECTOR_OPTIONS: __, ...own } = process.env;
 		const child = spawn(node, [...flags, program, ...launch.args], {
 			cwd: dirname(file),
-			env: { ...own, ...withoutKeys(environment), ...nodeEnvironment },
+			env: { ...rewardFileEnvironment({ ...process.env, ...environment }), ...nodeEnvironment },
 			stdio: ['ignore', 'ignore', 'pipe'],
 		});
 		this.#children.add(child);
@@ -140,12 +140,6 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 			this.#children.delete(child);
 		}
 	}
-}
-
-/** Keys are for built-in rewards; a reward file never sees them. */
-function withoutKeys(environment: Record<string, string>): Record<string, string> {
-	const { REASONING_LAB_API_KEYS: _, ...rest } = environment;
-	return rest;
 }
 
 function hasDebugger(type: string): boolean {

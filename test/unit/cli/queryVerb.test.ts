@@ -99,4 +99,14 @@ test('tables line up, and nothing in a cell drives a terminal', () => {
 		['name                  x', '─────────────  ────────', ' [31mred line  0.333333', '-                    20'],
 	);
 	assert.deepEqual([...csvLines({ columns, rows: [['a\nb', 0.1]] })], ['name,x', '"a\nb",0.1']);
+	const cells = ['=HYPERLINK("http://h")', '@SUM(1)', '+1+cmd', '-5', '+1e3', '- no', 'a=b'].map((text) => [text, -1]);
+	assert.deepEqual([...csvLines({ columns, rows: cells })].slice(1), [
+		`"'=HYPERLINK(""http://h"")",-1`,
+		"'@SUM(1),-1",
+		"'+1+cmd,-1",
+		'-5,-1',
+		'+1e3,-1',
+		"'- no,-1",
+		'a=b,-1',
+	]);
 });

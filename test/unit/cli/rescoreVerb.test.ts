@@ -62,6 +62,12 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	const none = await place.run(context, 'rescore', run, '--steps', '100-200');
 	assert.equal(none.status, 2);
 	assert.match(none.stderr, /has no rollouts of steps 100 to 200/);
+	// The same run on another machine: its reward files are not run unasked.
+	const elsewhere = await Workplace.make(context, place.folder);
+	const asked = await elsewhere.run(context, 'rescore', run);
+	assert.equal(asked.status, 2);
+	assert.match(asked.stderr, /was not started by you on this machine.*brevity\.reward\.ts.*--run-code/s);
+	assert.equal((await elsewhere.run(context, 'rescore', run, '--run-code', '--steps', '3')).status, 0);
 	await appendFile(join(run, 'rewards/brevity.reward.ts'), '\n');
 	const refused = await place.run(context, 'rescore', run);
 	assert.equal(refused.status, 2);

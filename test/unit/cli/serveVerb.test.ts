@@ -68,9 +68,13 @@ describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 
 	test('refuses what cannot be served before it listens', async (context) => {
 		const work = await place(context);
+		await work.write('short.txt', 'abc\n');
 		const refused: [string[], RegExp][] = [
 			[['--policy', 'adder.jsonl', '--strategy', 'best-of-n'], /best-of-n needs a scorer/],
 			[[...policy, '--token', 'long-enough', '--no-token'], /cannot be given together/],
+			[[...policy, '--token-file', 'short.txt'], /too short/],
+			[[...policy, '--token-file', 'none.txt'], /none\.txt/],
+			[[...policy, '--token-file', 'short.txt', '--no-token'], /cannot be given with/],
 		];
 		await Promise.all(
 			refused.map(async ([args, message]) => {

@@ -560,6 +560,15 @@ describe('questions to the index', () => {
 			format: 'csv',
 		});
 		assert.deepEqual([written.rows, await readFile(csv, 'utf8')], [2, 'step,index,n,step_2\n1,0,,grpo\n1,0,,grpo\n']);
+		// Text that a spreadsheet would run has an apostrophe before it; numbers, also as text, have none.
+		const cells = join(folder, 'cells.csv');
+		const sql = `select * from (values ('=HYPERLINK("x")', -1), ('-5', 2), ('@a', 3), ('a', 4)) as t("=name", n)`;
+		await lab.export({ sql, path: cells, format: 'csv' });
+		assert.equal(
+			(await readFile(cells, 'utf8')).split('\n').slice(1).join('|'),
+			`"'=HYPERLINK(""x"")",-1|-5,2|'@a,3|a,4|`,
+		);
+		await rm(cells);
 		const parquet = join(folder, 'all.parquet');
 		assert.equal((await lab.export({ sql: 'from rollouts', path: parquet, format: 'parquet' })).rows, 60);
 		assert.equal((await readFile(parquet)).toString('latin1', 0, 4), 'PAR1');

@@ -329,14 +329,20 @@ describe('built-in rewards', () => {
 
 	it('alone see the API keys', async () => {
 		const folder = await rewardFolder();
-		const environment = { ...process.env, REASONING_LAB_API_KEYS: '{"https://a":"secret"}', OTHER: 'seen' };
+		const environment = {
+			...process.env,
+			REASONING_LAB_API_KEYS: '{"https://a":"secret"}',
+			REASONING_LAB_TOKEN: 'token',
+			RAY_AUTH_TOKEN: 'token',
+			OTHER: 'seen',
+		};
 		const hosts = await openHosts({ environment });
 		const text =
-			'export const keys = () => process.env.REASONING_LAB_API_KEYS === undefined && process.env.OTHER === "seen" ? 1 : 0;';
+			'export const keys = () => !/secret|token/.test(JSON.stringify(process.env)) && process.env.OTHER === "seen" ? 1 : 0;';
 		const runner = await openReward(hosts, folder, 'k.reward.ts', text);
 		assert.deepEqual((await runner.score('keys', rowsOf(1))).values, [1]);
 		const python =
-			'import os\ndef keys(completions, **k): return [int("REASONING_LAB_API_KEYS" not in os.environ and os.environ["OTHER"] == "seen")]';
+			'import os\ndef keys(completions, **k): return [int(not {"secret", "token"} & set(os.environ.values()) and not [n for n in os.environ if "API_KEYS" in n] and os.environ["OTHER"] == "seen")]';
 		const other = await openReward(hosts, folder, 'k.reward.py', python);
 		assert.deepEqual((await other.score('keys', rowsOf(1))).values, [1]);
 	});

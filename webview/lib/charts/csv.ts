@@ -1,3 +1,5 @@
+import { spreadsheetText } from '../../../src/core/text/spreadsheetText.ts';
+
 export interface CsvColumn {
 	readonly name: string;
 	readonly values: ArrayLike<number | string>;
@@ -18,7 +20,7 @@ export function toCsv(columns: readonly CsvColumn[], rows: ArrayLike<number>): s
 
 function cell(value: number | string): string {
 	if (typeof value === 'number') return Number.isFinite(value) ? String(value) : '';
-	const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+	const safe = spreadsheetText(value);
 	return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -261,7 +261,10 @@ def run_code(code, names, entry_point, tally):
             tree = ast.parse(code, "test.py")
         except (SyntaxError, ValueError) as error:
             raise Misunderstood(f"the test is no Python: {error}") from None
+        require_modules(tree)
         modules_used(tree, scope)
+        if is_for_pytest(tree) and find_pytest():
+            return run_pytest(code, scope, tally)
         tree = ast.fix_missing_locations(split.visit(tree))
         exec(compile(tree, "test.py", "exec"), scope)
         check = scope.get("check")
@@ -290,6 +293,125 @@ def run_code(code, names, entry_point, tally):
             raise
     if not tally.results:
         tally.results[0] = True
+
+
+def require_modules(tree):
+    """What tests import without a `try` has to be installed, or no answer can pass them."""
+    import importlib.util
+
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            wanted = [alias.name for alias in node.names]
+        else:
+            wanted = [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module else []
+        for name in wanted:
+            top = name.split(".")[0]
+            if top not in sys.modules and importlib.util.find_spec(top) is None:
+                raise Misunderstood(f"they import {top}, which is not installed")
+
+
+def is_for_pytest(tree):
+    """A file of tests as pytest collects them, and no call of `check` as HumanEval has it."""
+    functions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name.startswith("Test")]
+    if any(node.name == "check" for node in functions):
+        return False
+    return bool(classes) or any(node.name.startswith("test") for node in functions)
+
+
+def find_pytest():
+    os.environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
+    try:
+        import pytest
+    except Exception:
+        return False
+    return hasattr(pytest, "main")
+
+
+class PytestOutcomes:
+    """Hears what pytest does: what it collects has to be what it runs and what passes."""
+
+    def __init__(self):
+        self.collected = []
+        self.outcomes = {}
+        self.faults = []
+        self.unknown = []
+
+    def pytest_runtest_makereport(self, item, call):
+        import pytest
+
+        if call.excinfo is not None and call.excinfo.errisinstance(pytest.FixtureLookupError):
+            self.unknown.append(f"{item.name} takes {call.excinfo.value.argname}, which is no fixture of the row")
+
+    def pytest_collection_finish(self, session):
+        self.collected = [item.nodeid for item in session.items]
+
+    def pytest_collectreport(self, report):
+        if report.outcome != "passed":
+            self.faults.append((report.outcome, last_line(report.longrepr)))
+
+    def pytest_pyfunc_call(self, pyfuncitem):
+        # pytest itself does not run coroutines.
+        if not inspect.iscoroutinefunction(pyfuncitem.obj):
+            return None
+        import asyncio
+
+        names = pyfuncitem._fixtureinfo.argnames
+        asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+        return True
+
+    def pytest_runtest_logreport(self, report):
+        outcome = "skipped" if hasattr(report, "wasxfail") else report.outcome
+        if report.when == "call" or outcome != "passed":
+            worse = self.outcomes.get(report.nodeid, ("passed", ""))[0] != "passed"
+            if not worse:
+                self.outcomes[report.nodeid] = (outcome, last_line(report.longrepr))
+
+
+def last_line(report):
+    if isinstance(report, tuple):
+        report = report[-1]
+    crash = getattr(getattr(report, "reprcrash", None), "message", None)
+    lines = [line for line in str(crash or report or "").strip().split("\n") if line.strip()]
+    return (lines[0 if crash else -1] if lines else "failed")[:300]
+
+
+def run_pytest(code, scope, tally):
+    import shutil
+    import tempfile
+
+    import pytest
+
+    names = types.ModuleType("_names_of_row")
+    names.__dict__.update({name: value for name, value in scope.items() if name not in ("__builtins__", "_tally")})
+    names.__all__ = [name for name in names.__dict__ if not name.startswith("__")]
+    sys.modules[names.__name__] = names
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "test_row.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"from {names.__name__} import *\n{code}")
+    heard = PytestOutcomes()
+    flags = ["-q", "-s", "--noconftest", "--import-mode=importlib", "--rootdir", folder, "-c", os.devnull]
+    off = [part for name in ("cacheprovider", "faulthandler", "junitxml") for part in ("-p", f"no:{name}")]
+    try:
+        pytest.main([*flags, *off, path], plugins=[heard])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if state["stopped"]:
+        raise Stopped()
+    for outcome, why in heard.faults:
+        if outcome == "skipped":
+            raise Misunderstood(f"pytest cannot collect them: {why}")
+        raise ValueError(why)
+    if heard.unknown:
+        raise Misunderstood(heard.unknown[0])
+    if not heard.collected:
+        raise Misunderstood("pytest finds no test in them")
+    for one in heard.collected:
+        outcome, why = heard.outcomes.get(one, ("not run", ""))
+        if outcome not in ("passed", "failed"):
+            raise Misunderstood(f"{one.split('::', 1)[-1]} is {outcome}: {why}"[:300])
+        tally.note(one, None if outcome == "passed" else AssertionError(why))
 
 
 def run_function(name, function):

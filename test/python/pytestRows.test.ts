@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { root } from '../scripts/paths.ts';
+import { findTestPython } from '../scripts/pythonEnvironment.ts';
+
+/*
+ * Rows whose tests are files of pytest, checked by the checker's own program with the real pytest. It runs here without its
+ * sandbox, whose Python (the system's) may have no pytest.
+ */
+
+const found = await findTestPython(console.log);
+const python = 'python' in found ? found.python : '';
+// Where nobody looks, a suite that is left out would look like one that passed.
+const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
+
+const harness = join(root, 'src/rewards/sandbox/harness');
+/** Compiled code of all checkers here, which the environment has not. */
+const compiled = await mkdtemp(join(tmpdir(), 'pytest-compiled-'));
+after(() => rm(compiled, { recursive: true, force: true }));
+
+interface Verdict {
+	readonly passed: number;
+	readonly parts: number;
+	readonly fault: string | null;
+}
+
+async function check(context: TestContext, answer: string, tests: string): Promise<Verdict> {
+	const folder = await mkdtemp(join(tmpdir(), 'pytest-rows-'));
+	context.after(() => rm(folder, { recursive: true, force: true }));
+	const spec = { tests: [tests], setup: [], prompt: null, entryPoint: 'solve', skip: 0, most: 8 };
+	await writeFile(join(folder, 'tests.json'), JSON.stringify(spec));
+	await writeFile(join(folder, 'answer.py'), answer);
+	const start = (name: string) =>
+		spawn(python, ['-s', join(harness, name)], {
+			cwd: folder,
+			env: { PATH: process.env.PATH, TMPDIR: folder, PYTHONPYCACHEPREFIX: compiled },
+		});
+	const [served, checking] = [start('answer_server.py'), start('test_checker.py')];
+	checking.stdout.pipe(served.stdin).on('error', () => undefined);
+	served.stdout.pipe(checking.stdin).on('error', () => undefined);
+	served.stderr.resume();
+	let text = '';
+	checking.stderr.setEncoding('utf8').on('data', (part: string) => {
+		text += part;
+	});
+	await once(checking, 'close');
+	served.kill('SIGKILL');
+	let [passed, parts, fault]: [number, number, string | null] = [0, 0, null];
+	for (const line of text.split('\n').filter((one) => one.startsWith('{'))) {
+		const told = JSON.parse(line) as { passed?: number; parts?: number; fault?: string; load?: string };
+		passed += told.passed ?? 0;
+		parts += told.parts ?? 0;
+		fault ??= told.fault ?? told.load ?? null;
+	}
+	assert.ok(parts > 0 || fault !== null, `the checker told nothing: ${text}`);
+	return { passed, parts, fault };
+}
+
+const right = 'def solve(x):\n    return x * x\n';
+const wrong = 'def solve(x):\n    return x + x\n';
+
+/** Forms of pytest, each with how many tests it collects. */
+const forms: Readonly<Record<string, readonly [tests: string, count: number]>> = {
+	'a function': ['def test_three():\n    assert solve(3) == 9\n', 1],
+	'a class': [
+		'class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9\n    def test_five(self):\n        assert solve(5) == 25\n',
+		2,
+	],
+	'a fixture': [
+		'import pytest\n@pytest.fixture\ndef three():\n    return 3\ndef test_three(three):\n    assert solve(three) == 9\n',
+		1,
+	],
+	'a fixture that yields': [
+		'import pytest\n@pytest.fixture\ndef three():\n    yield 3\ndef test_three(three):\n    assert solve(three) == 9\n',
+		1,
+	],
+	parameters: [
+		'import pytest\n@pytest.mark.parametrize("x, y", [(3, 9), (4, 16), (5, 25)])\ndef test_all(x, y):\n    assert solve(x) == y\n',
+		3,
+	],
+	'an async test': ['async def test_three():\n    assert solve(3) == 9\n', 1],
+	approx: ['import pytest\ndef test_three():\n    assert solve(3) == pytest.approx(9)\n', 1],
+	'the module solution': ['from solution import solve as square\ndef test_three():\n    assert square(3) == 9\n', 1],
+	'temporary files': [
+		'def test_three(tmp_path):\n    (tmp_path / "a").write_text(str(solve(3)))\n    assert (tmp_path / "a").read_text() == "9"\n',
+		1,
+	],
+	"unittest's classes": [
+		'import unittest\nclass TestSolve(unittest.TestCase):\n    def test_three(self):\n        self.assertEqual(solve(3), 9)\n',
+		1,
+	],
+	'set-up of a class': [
+		'class TestSolve:\n    @classmethod\n    def setup_class(cls):\n        cls.x = 3\n    def test_three(self):\n        assert solve(self.x) == 9\n',
+		1,
+	],
+};
+
+for (const [name, [tests, count]] of Object.entries(forms)) {
+	test(`${name}: all that is collected runs, and passes for the right answer alone`, { skip }, async (context) => {
+		assert.deepEqual(await check(context, right, tests), { passed: count, parts: count, fault: null });
+		const missed = await check(context, wrong, tests);
+		assert.ok(missed.fault === null && missed.passed < missed.parts, JSON.stringify(missed));
+		const ended = await check(context, 'import os\ndef solve(x):\n    os._exit(0)\n', tests);
+		assert.ok(ended.passed < ended.parts, JSON.stringify(ended));
+	});
+}
+
+test('what pytest skips, does not find or does not run is an error of the row', { skip }, async (context) => {
+	for (const [name, tests, words] of [
+		[
+			'skip',
+			'import pytest\n@pytest.mark.skip\ndef test_a():\n    assert solve(3) == 9\ndef test_b():\n    assert solve(3) == 9\n',
+			/skipped/,
+		],
+		['xfail', 'import pytest\n@pytest.mark.xfail\ndef test_a():\n    assert solve(3) == 10\n', /skipped/],
+		['an unknown fixture', 'def test_a(three):\n    assert solve(three) == 9\n', /three, which is no fixture/],
+		[
+			'a module that is not there',
+			'import no_such_module_x\ndef test_a():\n    assert solve(3) == 9\n',
+			/not installed/,
+		],
+		[
+			'a class that is not collected',
+			'class TestA:\n    def __init__(self):\n        pass\n    def test_a(self):\n        assert solve(3) == 9\n',
+			/finds no test/,
+		],
+		['no test in a class', 'class TestA:\n    pass\nassert solve(3) == 9\n', /finds no test/],
+	] as const) {
+		const { fault } = await check(context, right, tests);
+		assert.match(fault ?? '', words, name);
+	}
+});
+
+test('an answer cannot make its failure one of the row, nor stand in for what tests rely on', {
+	skip,
+}, async (context) => {
+	const tests =
+		'import pytest\nVALUE = solve(3)\n@pytest.fixture\ndef nine():\n    return solve(3)\ndef test_a(nine):\n    assert nine == 9 and VALUE == 9\n';
+	for (const answer of [
+		'def solve(x):\n    raise ModuleNotFoundError("No module named x")\n',
+		'def solve(x):\n    raise LookupError("fixture \'nine\' not found")\n',
+		'class Skipped(Exception): pass\ndef solve(x):\n    raise Skipped("skipped")\n',
+		'def nine():\n    return 9\nVALUE = 9\npytest = None\ndef test_a():\n    pass\ndef solve(x):\n    return 1\n',
+	]) {
+		const { passed, parts, fault } = await check(context, answer, tests);
+		assert.equal(fault, null, answer);
+		assert.ok(passed < parts, answer);
+	}
+});
