@@ -67,7 +67,8 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	const asked = await elsewhere.run(context, 'rescore', run);
 	assert.equal(asked.status, 2);
 	assert.match(asked.stderr, /was not started by you on this machine.*brevity\.reward\.ts.*--run-code/s);
-	assert.equal((await elsewhere.run(context, 'rescore', run, '--run-code', '--steps', '3')).status, 0);
+	const told = await elsewhere.run(context, 'rescore', run, '--run-code', '--steps', '4');
+	assert.equal(told.status, 1, told.stderr);
 	await appendFile(join(run, 'rewards/brevity.reward.ts'), '\n');
 	const refused = await place.run(context, 'rescore', run);
 	assert.equal(refused.status, 2);
