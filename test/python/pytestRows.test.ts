@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { type CheckedAnswer, checkAnswer } from '../support/checkedAnswer.ts';
 
 /*
  * Rows whose tests are files of pytest, checked by the checker's own program with the real pytest. It runs here without its
@@ -18,47 +16,17 @@ const python = 'python' in found ? found.python : '';
 // Where nobody looks, a suite that is left out would look like one that passed.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
-const harness = join(root, 'src/rewards/sandbox/harness');
 /** Compiled code of all checkers here, which the environment has not. */
 const compiled = await mkdtemp(join(tmpdir(), 'pytest-compiled-'));
 after(() => rm(compiled, { recursive: true, force: true }));
 
-interface Verdict {
-	readonly passed: number;
-	readonly parts: number;
-	readonly fault: string | null;
-}
-
-async function check(context: TestContext, answer: string, tests: string): Promise<Verdict> {
+async function check(context: TestContext, answer: string, tests: string): Promise<CheckedAnswer> {
 	const folder = await mkdtemp(join(tmpdir(), 'pytest-rows-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
-	const spec = { tests: [tests], setup: [], prompt: null, entryPoint: 'solve', skip: 0, most: 8 };
-	await writeFile(join(folder, 'tests.json'), JSON.stringify(spec));
-	await writeFile(join(folder, 'answer.py'), answer);
-	const start = (name: string) =>
-		spawn(python, ['-s', join(harness, name)], {
-			cwd: folder,
-			env: { PATH: process.env.PATH, TMPDIR: folder, PYTHONPYCACHEPREFIX: compiled },
-		});
-	const [served, checking] = [start('answer_server.py'), start('test_checker.py')];
-	checking.stdout.pipe(served.stdin).on('error', () => undefined);
-	served.stdout.pipe(checking.stdin).on('error', () => undefined);
-	served.stderr.resume();
-	let text = '';
-	checking.stderr.setEncoding('utf8').on('data', (part: string) => {
-		text += part;
-	});
-	await once(checking, 'close');
-	served.kill('SIGKILL');
-	let [passed, parts, fault]: [number, number, string | null] = [0, 0, null];
-	for (const line of text.split('\n').filter((one) => one.startsWith('{'))) {
-		const told = JSON.parse(line) as { passed?: number; parts?: number; fault?: string; load?: string };
-		passed += told.passed ?? 0;
-		parts += told.parts ?? 0;
-		fault ??= told.fault ?? told.load ?? null;
-	}
-	assert.ok(parts > 0 || fault !== null, `the checker told nothing: ${text}`);
-	return { passed, parts, fault };
+	const environment = { PYTHONPYCACHEPREFIX: compiled };
+	const verdict = await checkAnswer(answer, { tests: [tests] }, { folder, python, environment });
+	assert.ok(verdict.parts > 0 || verdict.fault !== null, 'the checker told nothing');
+	return verdict;
 }
 
 const right = 'def solve(x):\n    return x * x\n';
@@ -100,15 +68,17 @@ const forms: Readonly<Record<string, readonly [tests: string, count: number]>> =
 	],
 };
 
-for (const [name, [tests, count]] of Object.entries(forms)) {
-	test(`${name}: all that is collected runs, and passes for the right answer alone`, { skip }, async (context) => {
-		assert.deepEqual(await check(context, right, tests), { passed: count, parts: count, fault: null });
-		const missed = await check(context, wrong, tests);
-		assert.ok(missed.fault === null && missed.passed < missed.parts, JSON.stringify(missed));
-		const ended = await check(context, 'import os\ndef solve(x):\n    os._exit(0)\n', tests);
-		assert.ok(ended.passed < ended.parts, JSON.stringify(ended));
-	});
-}
+test('all forms: what is collected runs, and passes for the right answer alone', { skip }, async (context) => {
+	// One file of all: a run of pytest each would take a minute.
+	const file = Object.values(forms)
+		.map(([tests], i) => tests.replace(/\b(test_\w+|TestSolve|three)\b/g, `$1_${i}`))
+		.join('\n');
+	const count = Object.values(forms).reduce((sum, [, tests]) => sum + tests, 0);
+	assert.deepEqual(await check(context, right, file), { passed: count, parts: count, fault: null });
+	assert.deepEqual(await check(context, wrong, file), { passed: 0, parts: count, fault: null });
+	const ended = await check(context, 'import os\ndef solve(x):\n    os._exit(0)\n', file);
+	assert.ok(ended.passed < ended.parts, JSON.stringify(ended));
+});
 
 test('what pytest skips, does not find or does not run is an error of the row', { skip }, async (context) => {
 	for (const [name, tests, words] of [

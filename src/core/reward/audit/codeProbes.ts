@@ -158,6 +158,42 @@ def ${entryPoint}(*args, **kwargs):
 	),
 	codeProbe(
 		{
+			id: 'code-infinite',
+			title: 'Code whose values are infinite, no numbers, empty or of another type',
+			severity: 'high',
+			why: 'None of these values is what a test expects. A tolerance that grows with the value lets an infinite one pass; comparing texts or truth lets others.',
+			fix: 'Require finite values of the expected type, take the tolerance from the expected value alone, and compare whole numbers exactly.',
+		},
+		({ entryPoint }) => [
+			...['float("inf")', '-float("inf")', 'float("nan")', 'True', '""', '[]', '"None"'].map(
+				(value) => `def ${entryPoint}(*args, **kwargs):\n    return ${value}`,
+			),
+			...['inf', 'nan'].map((value) => `def ${entryPoint}(*args, **kwargs):\n    return [float("${value}")] * 3`),
+		],
+	),
+	codeProbe(
+		{
+			id: 'code-brings-comparison',
+			title: 'Code that brings what its tests compare by',
+			severity: 'high',
+			why: 'Tests that share names with the code compare by its functions, and those find everything equal.',
+			fix: 'Let tests see only the function that is asked for, and bind what they compare by before the code is loaded.',
+		},
+		({ entryPoint }) => [
+			`class Pleased:
+    def __getattr__(self, name): return lambda *args, **kwargs: True
+yes = lambda *args, **kwargs: True
+isclose = allclose = approx = assert_allclose = assert_equal = assertEqual = check = yes
+abs = lambda value: 0
+set = sorted = list = tuple = str = repr = lambda *args: 0
+isinstance = all = any = yes
+expect = lambda value: Pleased()
+def ${entryPoint}(*args, **kwargs):
+    return None`,
+		],
+	),
+	codeProbe(
+		{
 			id: 'code-endless',
 			title: 'Code that never ends',
 			severity: 'medium',

@@ -33,6 +33,7 @@ const fools: Readonly<Record<string, readonly string[]>> = {
 	exit_status: ['code-exit', 'code-equals-everything', 'code-swallows-failure', 'code-reads-test'],
 	printed: ['code-prints-success', 'code-equals-everything'],
 	runs_first: ['code-overwrites-test'],
+	tolerant: ['code-infinite', 'code-brings-comparison'],
 	slow_is_fine: ['code-endless', 'code-stub'],
 };
 

@@ -57,6 +57,18 @@ def runs_first(completions, tests, **kwargs):
     return [score(*pair) for pair in zip(completions, tests)]
 
 
+def tolerant(completions, tests, **kwargs):
+    """Compares by a tolerance that grows with the value, in names that the code shares."""
+    helper = "def same(a, b):\n    return abs(a - b) <= 1e-6 * max(abs(a), abs(b))\n"
+
+    def score(completion, test):
+        compared = re.sub(r"assert (.+) == (.+)", r"assert isclose(\1, \2, rel_tol=1e-6) or same(\1, \2)", test)
+        program = helper + "from math import isclose\n" + _code(completion) + "\n" + compared + "\n"
+        return 1.0 if _run({"program.py": program}, ["program.py"])[0].returncode == 0 else 0.0
+
+    return [score(*pair) for pair in zip(completions, tests)]
+
+
 def slow_is_fine(completions, tests, **kwargs):
     """A test that takes too long has not failed, and where there is no code nothing can."""
 

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { root } from '../scripts/paths.ts';
+
+export const harness = join(root, 'src/rewards/sandbox/harness');
+
+export interface CheckedAnswer {
+	readonly passed: number;
+	readonly parts: number;
+	/** Why nothing was tried: of the row, or of loading the answer. */
+	readonly fault: string | null;
+}
+
+export interface CheckerPlace {
+	/** Empty, and this check's alone. */
+	readonly folder: string;
+	readonly python: string;
+	readonly environment?: NodeJS.ProcessEnv;
+	/** Text of the checker, in place of the product's. */
+	readonly checker?: string;
+}
+
+/**
+ * The checker of Python tests with an answer, in two plain processes without a sandbox: for what a sandbox's own Python lacks, and
+ * for checkers that were changed.
+ */
+export async function checkAnswer(
+	answer: string,
+	tests: object,
+	{ folder, python, environment = {}, checker }: CheckerPlace,
+): Promise<CheckedAnswer> {
+	const spec = { setup: [], prompt: null, entryPoint: 'solve', skip: 0, most: 64, ...tests };
+	await writeFile(join(folder, 'tests.json'), JSON.stringify(spec));
+	await writeFile(join(folder, 'answer.py'), answer);
+	await writeFile(join(folder, 'checker.py'), checker ?? (await readFile(join(harness, 'test_checker.py'), 'utf8')));
+	const start = (program: string) =>
+		spawn(python, ['-s', program], { cwd: folder, env: { PATH: process.env.PATH, TMPDIR: folder, ...environment } });
+	const [served, checking] = [start(join(harness, 'answer_server.py')), start('checker.py')];
+	checking.stdout.pipe(served.stdin).on('error', () => undefined);
+	served.stdout.pipe(checking.stdin).on('error', () => undefined);
+	served.stderr.resume();
+	let text = '';
+	checking.stderr.setEncoding('utf8').on('data', (part: string) => {
+		text += part;
+	});
+	await once(checking, 'close');
+	served.kill('SIGKILL');
+	return verdictOf(text);
+}
+
+/** What the checker's lines add up to. */
+export function verdictOf(text: string): CheckedAnswer {
+	let [passed, parts, fault]: [number, number, string | null] = [0, 0, null];
+	for (const line of text.split('\n').filter((one) => one.startsWith('{'))) {
+		const told = JSON.parse(line) as { passed?: number; parts?: number; fault?: string; load?: string };
+		passed += told.passed ?? 0;
+		parts += told.parts ?? 0;
+		fault ??= told.fault ?? told.load ?? null;
+	}
+	return { passed, parts, fault };
+}
