@@ -259,7 +259,7 @@ function overviewRows(run: ReportedRun): (readonly [string, string])[] {
 		['run', id],
 		['engine', engine],
 		['status', error === null ? status : `${status}: ${error}`],
-		['began', timeText(created)],
+		['began', elapsed === null ? 'not recorded' : timeText(created)],
 		['last update', elapsed === null ? timeText(updated) : `${timeText(updated)}, after ${durationText(elapsed)}`],
 		['steps', totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`],
 		...(device === '' ? [] : [['device', device] as const]),

@@ -56,7 +56,7 @@ function runsTable(runs: readonly ReportedRun[]): ReportTable {
 				title,
 				engine,
 				status,
-				timeText(created),
+				elapsed === null ? '–' : timeText(created),
 				elapsed === null ? '–' : durationText(elapsed),
 				totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`,
 				intervalText(stages.findLast(({ after }) => after)?.after),

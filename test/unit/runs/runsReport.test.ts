@@ -30,6 +30,7 @@ describe('the report of several runs', () => {
 		assert.match(text, /\| torch stages \| pytorch \| finished \|.*\| 18 of at most 18 \| 0\.000 \(/);
 		assert.match(text, /\| trl-run \| TRL \| finished \|.*\| 30 of at most 30 \| – \|/);
 		assert.match(text, /Without a recipe: trl-run\./);
+		assert.match(text, /\| TRL \| finished \| – \| – \|/, 'a copy does not say when its run began');
 		assert.match(reportHtml(document), /What each stage ends with/);
 	});
 
