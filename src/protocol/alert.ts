@@ -39,6 +39,8 @@ export const alertSchema = v.looseObject({
 	evidence: v.array(evidenceSchema),
 	/** Short noun phrase for the likely cause, such as "learning rate too high"; absent: the title of the rule. */
 	cause: v.optional(v.string()),
+	/** Rules whose alerts are likely consequences of this one, beyond those of its rule. */
+	explains: v.optional(v.array(v.string())),
 	/** The key of the recipe to change, as a path, and what to change it to, in words; null: none. */
 	recipe: v.nullable(
 		v.object({

@@ -14,6 +14,7 @@ const { values, positionals: wanted } = parseArgs({
 	options: {
 		count: { type: 'string' },
 		from: { type: 'string' },
+		into: { type: 'string' },
 		only: { type: 'string' },
 		seed: { type: 'string' },
 		tree: { type: 'string' },

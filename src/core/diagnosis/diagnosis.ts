@@ -182,7 +182,7 @@ export class Diagnosis {
 		const lacksEvidence = news && known?.alert.evidence.length === 0;
 		if (known?.holds && known.level === holding.level && !lacksEvidence) return id;
 		if (known === undefined && this.#found.size >= mostAlerts) return null;
-		const { metrics, evidence, ...told } = holding.tell();
+		const { metrics, evidence, explains, ...told } = holding.tell();
 		const at = this.#row !== null && this.#row.step > step ? this.#row.step : step;
 		const alert: Alert = {
 			id,
@@ -195,6 +195,7 @@ export class Diagnosis {
 			...told,
 			metrics: [...metrics],
 			evidence: [...evidence],
+			...(explains === undefined ? {} : { explains: [...explains] }),
 		};
 		this.#found.set(id, { alert, level: holding.level, holds: true });
 		if (!lacksEvidence || evidence.length > 0) this.#revision++;

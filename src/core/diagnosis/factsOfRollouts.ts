@@ -1,4 +1,5 @@
 import { hasText, type RolloutLine } from '../../protocol/rolloutLine.ts';
+import { findLanguageMix } from '../trace/languageMix.ts';
 import { messageText } from '../trace/messageText.ts';
 import { parseTrace, soleAnswer } from '../trace/parseTrace.ts';
 import { findRepetition } from '../trace/repetition.ts';
@@ -11,6 +12,17 @@ import { limit } from './thresholds.ts';
 const longestText = 200_000;
 /** Loops do not end: the end of a completion shows them, in a time that other work can wait for. */
 const loopText = 20_000;
+/** Of answers this is enough to tell them apart, and of completions to see their language. */
+const longestAnswer = 200;
+const languageText = 4000;
+/** Rewards of which equal completions are compared. */
+const maxRewards = 50;
+
+/** By what share of another language a completion counts as mixed. */
+function mixedOf(completion: string): string | null {
+	const { foreign, language, script } = findLanguageMix(completion.slice(0, languageText));
+	return foreign >= limit('mixedLetters') ? (language ?? script ?? '') : null;
+}
 
 type Growing<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
@@ -20,18 +32,32 @@ function correctOf(rewards: RolloutLine['rewards']): boolean | null {
 	return value === null ? null : value > 0.5;
 }
 
-/** Whether the answer is marked as the template or, without one, the prompt asks for. */
-function answeredOf(completion: string, prompt: string, tags: TraceTags | null): boolean | null {
-	if (tags !== null) return tags.answer === null ? null : soleAnswer(parseTrace(completion, tags), tags) !== null;
+/** The answer, cut; `none`: it cannot be read; null: nothing says how answers are marked. */
+function answerOf(completion: string, tags: TraceTags | null): { readonly text: string | null } | null {
+	if (tags === null || tags.answer === null) return null;
+	return { text: soleAnswer(parseTrace(completion, tags), tags)?.slice(0, longestAnswer).toLowerCase() ?? null };
+}
+
+/** Whether the answer is marked as the prompt of another trainer's run asks for. */
+function answeredOf(completion: string, prompt: string): boolean | null {
 	if (/\\boxed/.test(prompt)) return /\\boxed\s*\{/.test(completion);
 	if (/<answer>/i.test(prompt)) return /<answer>[\s\S]*?\S[\s\S]*?<\/answer>/i.test(completion.slice(-20_000));
 	return null;
 }
 
+interface Group {
+	readonly facts: Growing<GroupFacts>;
+	/** Rewards of the first completion of each text, by their names. */
+	readonly texts: Map<string, RolloutLine['rewards']>;
+	readonly answers: (string | null)[];
+	readonly mixed: (string | null)[];
+	readonly repeats: Map<string, { pairs: number; differ: number }>;
+}
+
 /** Reduces the rollouts of one step, one after the other, so that texts need not be kept. */
 export class FactsOfRollouts {
 	readonly #tags: TraceTags | null;
-	readonly #groups = new Map<number, { readonly facts: Growing<GroupFacts>; readonly texts: Set<string> }>();
+	readonly #groups = new Map<number, Group>();
 
 	/** @param tags of the run's template; null: another trainer's run */
 	constructor(tags: TraceTags | null) {
@@ -54,24 +80,52 @@ export class FactsOfRollouts {
 					repetition: [],
 					distinct: 0,
 				},
-				texts: new Set(),
+				texts: new Map(),
+				answers: [],
+				mixed: [],
+				repeats: new Map(),
 			};
 			this.#groups.set(rollout.group, group);
 		}
 		const { facts, texts } = group;
 		const known = hasText(rollout);
-		texts.add(completion);
+		const first = texts.get(completion);
+		if (first === undefined) texts.set(completion, rollout.rewards);
+		else if (known) countRepeats(group.repeats, first, rollout.rewards);
 		facts.distinct = known && facts.distinct !== null ? texts.size : null;
 		facts.index.push(rollout.index);
 		facts.reward.push(rollout.reward !== null && Number.isFinite(rollout.reward) ? rollout.reward : null);
 		facts.correct.push(correctOf(rollout.rewards));
 		facts.truncated.push(rollout.truncated);
-		facts.answered.push(known ? answeredOf(completion, prompt, this.#tags) : null);
+		const answer = known ? answerOf(completion, this.#tags) : null;
+		const isMarked = answer !== null ? answer.text !== null : null;
+		facts.answered.push(known && this.#tags === null ? answeredOf(completion, prompt) : isMarked);
+		group.answers.push(answer?.text ?? null);
+		group.mixed.push(known ? mixedOf(completion) : null);
 		const { share, ngrams } = findRepetition(completion.slice(-loopText));
 		facts.repetition.push(known ? (ngrams >= limit('loopWords') ? share : 0) : null);
 	}
 
 	of(step: number): StepFacts {
-		return { step, groups: [...this.#groups.values()].map(({ facts }) => facts) };
+		const hasAnswers = this.#tags !== null && this.#tags.answer !== null;
+		return {
+			step,
+			groups: [...this.#groups.values()].map(({ facts, answers, mixed, repeats }) => ({
+				...facts,
+				...(hasAnswers ? { answers } : {}),
+				...(mixed.some((language) => language !== null) ? { mixed } : {}),
+				...(repeats.size === 0 ? {} : { repeats: Object.fromEntries(repeats) }),
+			})),
+		};
+	}
+}
+
+/** Two rollouts with the same prompt and completion: which rewards scored them differently. */
+function countRepeats(repeats: Group['repeats'], first: RolloutLine['rewards'], second: RolloutLine['rewards']): void {
+	for (const [name, value] of Object.entries(second).slice(0, maxRewards)) {
+		const before = Object.hasOwn(first, name) ? first[name] : null;
+		if (typeof value !== 'number' || typeof before !== 'number') continue;
+		const counts = repeats.get(name) ?? { pairs: 0, differ: 0 };
+		repeats.set(name, { pairs: counts.pairs + 1, differ: counts.differ + (value === before ? 0 : 1) });
 	}
 }

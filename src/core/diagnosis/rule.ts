@@ -15,6 +15,8 @@ export interface Telling {
 	readonly evidence: readonly Evidence[];
 	/** Noun phrase that completes "Likely cause: ..."; default: the title of the rule. */
 	readonly cause?: string;
+	/** Rules whose alerts are likely consequences of this finding, beyond those of its rule. */
+	readonly explains?: readonly string[];
 	readonly recipe: RecipeAdvice | null;
 }
 

@@ -1,32 +1,46 @@
 import type { Rule } from './rule.ts';
+import { betaHigh } from './rules/betaHigh.ts';
 import { deadGroups } from './rules/deadGroups.ts';
 import { dominantReward } from './rules/dominantReward.ts';
 import { entropyCollapse } from './rules/entropyCollapse.ts';
+import { epsilonLow } from './rules/epsilonLow.ts';
 import { formatWithoutAccuracy } from './rules/formatWithoutAccuracy.ts';
 import { klBlowUp } from './rules/klBlowUp.ts';
+import { languageMixing } from './rules/languageMixing.ts';
 import { learningRateHigh } from './rules/learningRateHigh.ts';
+import { learningRateLow } from './rules/learningRateLow.ts';
 import { lengthDrift } from './rules/lengthDrift.ts';
+import { noisyReward } from './rules/noisyReward.ts';
 import { notANumber } from './rules/notANumber.ts';
 import { overlong } from './rules/overlong.ts';
 import { repetitionLoops } from './rules/repetitionLoops.ts';
+import { rewardErrors } from './rules/rewardErrors.ts';
 import { rewardHacking } from './rules/rewardHacking.ts';
 import { samplerMismatch } from './rules/samplerMismatch.ts';
 import { throughputDrop } from './rules/throughputDrop.ts';
+import { wrongAnswers } from './rules/wrongAnswers.ts';
 
-/** Every rule; docs/diagnosis.md is made from them. */
+/** Every rule, causes before symptoms; docs/diagnosis.md is made from them. */
 export const rules: readonly Rule[] = [
 	notANumber,
+	rewardErrors,
+	noisyReward,
+	samplerMismatch,
+	wrongAnswers,
+	rewardHacking,
+	dominantReward,
 	learningRateHigh,
-	deadGroups,
+	betaHigh,
+	epsilonLow,
+	learningRateLow,
+	klBlowUp,
 	overlong,
 	entropyCollapse,
-	klBlowUp,
+	languageMixing,
 	lengthDrift,
-	dominantReward,
-	formatWithoutAccuracy,
-	rewardHacking,
 	repetitionLoops,
-	samplerMismatch,
+	deadGroups,
+	formatWithoutAccuracy,
 	throughputDrop,
 ];
 

@@ -13,6 +13,12 @@ export interface GroupFacts {
 	readonly repetition: readonly (number | null)[];
 	/** How many different completions there are; null: not all of their texts were recorded. */
 	readonly distinct: number | null;
+	/** Answers that could be read, in lower case; null: none; absent: nothing says how answers are marked. */
+	readonly answers?: readonly (string | null)[];
+	/** Language or script of most of a completion whose words are partly of another; null: it keeps to one. */
+	readonly mixed?: readonly (string | null)[];
+	/** Of each reward: pairs of equal completions, and how many of them it scored differently. */
+	readonly repeats?: Readonly<Record<string, { readonly pairs: number; readonly differ: number }>>;
 }
 
 /** Rollouts of one step, reduced to what the rules of src/core/diagnosis need. */

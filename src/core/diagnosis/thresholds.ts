@@ -44,6 +44,21 @@ export const thresholds = {
 	),
 	deadBatches: threshold(20, 'batches', 'One batch has few groups: its share is noise.'),
 	deadCauseShare: threshold(0.5, 'share of dead groups', 'A cause is named when it explains most of them.'),
+	hopelessShare: threshold(
+		0.01,
+		'share of completions',
+		'Right once in a hundred, a group of eight has one in twelve batches.',
+	),
+	coldTemperature: threshold(
+		0.7,
+		'',
+		'GRPO recipes sample at 0.9 to 1; at 0.7 a token of probability 0.1 against 0.9 comes up half as often.',
+	),
+	hotterBy: threshold(
+		1.5,
+		'times the temperature',
+		'POLARIS (An et al. 2025) raises temperature to 1.4 and more where diversity runs out.',
+	),
 	solvedAccuracy: threshold(0.9, 'share', 'From here on a task counts as solved: little is left to be learnt from it.'),
 
 	entropyShare: threshold(
@@ -89,12 +104,25 @@ export const thresholds = {
 	),
 	overlongBatches: threshold(20, 'batches', 'A model that has yet to learn to end does so within a few.'),
 
+	squeezedShare: threshold(0.5, 'share of completions', 'With most completions truncated, ending early is what earns.'),
+	squeezedLength: threshold(0.8, 'of the length at first', 'A fifth shorter is more than lengths scatter by.'),
+
 	dominantShare: threshold(
 		0.9,
 		'share of the variance of the weighted components',
 		'Advantages are made of differences within groups: what does not vary is not trained.',
 	),
-	dominantBatches: threshold(50, 'batches', 'Format is learnt before correctness in most runs, and quickly.'),
+	dominantBatches: threshold(20, 'batches', 'Deviations of single batches scatter.'),
+	dominantLookback: threshold(
+		100,
+		'batches',
+		'What learns slowly has risen by then, and what does not is not about to.',
+	),
+	balancedShare: threshold(
+		0.25,
+		'of the deviation of the reward that judges answers',
+		'A quarter of the deviation is a sixteenth of the variance: it decides between completions that are equally right.',
+	),
 
 	formatLearnt: threshold(0.9, 'of the largest format reward', 'Learnt: nine of ten completions have it.'),
 	formatBatches: threshold(60, 'batches', 'How long correctness may wait once the format is there.'),
@@ -121,6 +149,63 @@ export const thresholds = {
 	loopWords: threshold(50, 'n-grams', 'Shorter texts repeat by chance.'),
 	loopRollouts: threshold(0.1, 'share of rollouts', 'A few loops at temperature 1 are ordinary.'),
 	loopSteps: threshold(5, 'steps with rollouts', 'One step has few rollouts.'),
+
+	stillBatches: threshold(40, 'batches', 'Twice the batches that other rules wait for: a late start is no standstill.'),
+	stillBound: threshold(
+		0.02,
+		'share',
+		'By Pinsker no share of completions can have moved by more than sqrt(KL / 2), KL in nats per completion: below two in a hundred nothing that is learned could show in 400 held-out problems.',
+	),
+	rateRaise: threshold(
+		100,
+		'times higher',
+		'KL grows with the square of the rate: ten times the rate moves a share of 0.02 to 0.2, a hundred times all of it.',
+	),
+	betaHigh: threshold(
+		1,
+		'',
+		'The best policy under a KL term is the reference times exp(advantage / beta). Advantages have deviation 1 and right and wrong are about two apart, so at 1 the odds of a right completion grow by e^2 at most, ever; at 5 by e^0.4, half as much again. Recipes use 0 to 0.1.',
+	),
+	clippedShare: threshold(
+		0.05,
+		'share of tokens',
+		'With a range of 0.2 a few tokens in a hundred or fewer are clipped (DAPO, section 3.1).',
+	),
+	epsilonLow: threshold(
+		0.02,
+		'',
+		'Ranges of 0.1 to 0.3 are used token by token (Schulman et al. 2017; DAPO 0.2 and 0.28); ten times smaller ones belong to ratios of whole sequences.',
+	),
+	usualEpsilon: threshold(0.2, '', "PPO's, and the default of recipes."),
+	errorBatches: threshold(
+		5,
+		'of the last 10 batches',
+		'A timeout now and then is not a fault of the code; in every other batch it is.',
+	),
+	repeatPairs: threshold(50, 'pairs', 'Fewer equal completions are too few to tell.'),
+	repeatDiffer: threshold(
+		0.1,
+		'share of pairs',
+		'A reward that is a function of prompt and completion never differs; a judge at temperature 0 does now and then.',
+	),
+	mixedLetters: threshold(0.1, 'share of letters', 'One term or name of another language is ordinary.'),
+	mixedShare: threshold(0.2, 'share of completions', 'One completion in five is no slip any more.'),
+	languageWeight: threshold(1, '', 'DeepSeek-R1 (section 2.3.2) adds language consistency to accuracy as it is.'),
+	agreeShare: threshold(
+		0.75,
+		'share of a group',
+		'Completions that reach one answer by different ways are rarely wrong together (self-consistency, Wang et al. 2022).',
+	),
+	agreedWrong: threshold(
+		0.1,
+		'share of groups',
+		'Datasets have a few wrong keys in a hundred; one in ten costs more than noise.',
+	),
+	agreedGap: threshold(
+		0.2,
+		'share',
+		'Training and held-out problems of one task differ by a few points in accuracy; by so much only where the problems or their keys differ.',
+	),
 
 	nanRows: threshold(
 		2,

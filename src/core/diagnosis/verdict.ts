@@ -24,16 +24,18 @@ const explainedBy = new Map(rules.map(({ name, explains = [] }) => [name, new Se
  */
 export function rankAlerts<T>(
 	items: readonly T[],
-	alertOf: (item: T) => Pick<Alert, 'id' | 'rule' | 'level' | 'step' | 'lastStep'>,
+	alertOf: (item: T) => Pick<Alert, 'id' | 'rule' | 'level' | 'step' | 'lastStep' | 'explains'>,
 	holds: (item: T) => boolean,
 ): T[] {
 	const key = (item: T): number[] => {
 		const alert = alertOf(item);
 		const isConsequence = items.some((other) => {
-			const { rule, level, step } = alertOf(other);
+			const { rule, level, step, explains } = alertOf(other);
+			// What one alert says of itself counts before what its rule says in general.
+			const byRule = explainedBy.get(rule)?.has(alert.rule) === true && !alert.explains?.includes(rule);
 			return (
 				level !== 'info' &&
-				explainedBy.get(rule)?.has(alert.rule) === true &&
+				(explains?.includes(alert.rule) === true || byRule) &&
 				step <= alert.lastStep &&
 				(holds(other) || !holds(item))
 			);

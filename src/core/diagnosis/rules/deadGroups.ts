@@ -47,6 +47,10 @@ function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 	return wrong ? 'too-hard' : null;
 }
 
+/** 1 where sampling is colder, else half as much again. */
+const hotter = (temperature: number) =>
+	temperature < 1 ? 1 : Number((limit('hotterBy') * temperature).toPrecision(2));
+
 class DeadGroupsWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #shares = new Recent(limit('deadBatches'));
@@ -122,13 +126,25 @@ class DeadGroupsWatch implements Watch {
 		const scale = this.#scale();
 		const counts = new Map<Cause, number>();
 		let dead = 0;
+		let judged = 0;
+		let right = 0;
 		for (const { group } of this.#facts.groups()) {
+			for (const correct of group.correct) {
+				if (correct === null) continue;
+				judged++;
+				if (correct) right++;
+			}
 			if (!isDead(group)) continue;
 			dead++;
 			const cause = causeOf(group, scale);
 			if (cause !== null) counts.set(cause, (counts.get(cause) ?? 0) + 1);
 		}
 		if (dead === 0) return this.#solving.solved === true ? 'solved' : null;
+		// Sampling more widely finds no answer where none of hundreds of completions has one.
+		if (judged > 0 && right < limit('hopelessShare') * judged) {
+			counts.set('too-hard', (counts.get('too-hard') ?? 0) + (counts.get('alike') ?? 0));
+			counts.delete('alike');
+		}
 		const [most] = [...counts].sort((a, b) => b[1] - a[1]);
 		return most !== undefined && most[1] / dead >= limit('deadCauseShare') ? most[0] : null;
 	}
@@ -147,7 +163,7 @@ class DeadGroupsWatch implements Watch {
 						: `${said}. Most of them are solved: all completions earn about the most that any earns.`,
 					cause: 'problems too easy',
 					action: 'Continue with harder problems, or end the stage here.',
-					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'harder problems'),
+					recipe: this.#sized('harder problems', (size) => size + 1),
 				};
 			case 'too-hard':
 				return {
@@ -156,9 +172,10 @@ class DeadGroupsWatch implements Watch {
 						? `${said}. Most of them are too hard: no completion is right.`
 						: `${said}. Most of them are too hard: all completions earn about the least that any earns.`,
 					cause: 'problems too hard',
+					explains: ['dominant-reward', 'format-without-accuracy'],
 					action:
 						'Begin with easier problems or a longer cold start, or sample more completions per prompt so that one is right by chance.',
-					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least to begin with'),
+					recipe: this.#sized('easier problems, at least to begin with', (size) => Math.max(1, Math.floor(size / 2))),
 				};
 			case 'truncated': {
 				const longest = stageSetting(this.#run, this.#stage, 'max_completion_length');
@@ -188,12 +205,15 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: `${said}. Most of them repeat the same${judged ? ' wrong' : ''} completion: sampling hardly varies.`,
-					cause: 'sampling temperature too low',
+					cause: temperature === null || temperature < 1 ? 'sampling temperature too low' : 'policy without entropy',
 					action: 'Sample at a higher temperature.',
+					...(temperature !== null && temperature < limit('coldTemperature')
+						? { explains: ['learning-rate-high', 'kl-blow-up', 'entropy-collapse', 'wrong-answers'] }
+						: {}),
 					recipe: setAdvice(
 						key('temperature'),
-						temperature === null || temperature >= 1 ? 'above the present one' : `1 instead of ${temperature}`,
-						temperature === null || temperature >= 1 ? null : 1,
+						temperature === null ? 'above the present one' : `${hotter(temperature)} instead of ${temperature}`,
+						temperature === null ? null : hotter(temperature),
 					),
 				};
 			}
@@ -205,6 +225,17 @@ class DeadGroupsWatch implements Watch {
 					recipe: null,
 				};
 		}
+	}
+
+	/** Advice on the size of a task's problems, with a value where the task has one size. */
+	#sized(suggestion: string, change: (size: number) => number) {
+		const key = ['digits', 'terms', 'length'].find((name) => typeof this.#run.dataset?.[name] === 'number');
+		if (key === undefined) return recipeAdvice(recipePath(this.#run, 'dataset'), suggestion);
+		const size = this.#run.dataset?.[key] as number;
+		const next = change(size);
+		return next === size
+			? recipeAdvice(recipePath(this.#run, 'dataset'), suggestion)
+			: setAdvice(recipePath(this.#run, 'dataset', key), `${suggestion}: ${next} instead of ${size}`, next);
 	}
 
 	/** Whether something says which completions are right: rewards alone say which earn more. */
@@ -234,9 +265,17 @@ export const deadGroups: Rule = {
 	name: 'dead-groups',
 	title: 'Dead groups',
 	fires:
-		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled by the batch, or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ), *too hard* (none right).',
+		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled by the batch, or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ), *too hard* (none right). Where fewer than `hopelessShare` of all completions are right, those that are alike count as too hard.',
 	silent: 'A batch or two without difference; `solved` is told as information only.',
 	metrics: ['groups/dead', 'frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
-	thresholds: ['deadShare', 'deadBatches', 'deadCauseShare', 'solvedAccuracy'],
+	thresholds: [
+		'deadShare',
+		'deadBatches',
+		'deadCauseShare',
+		'hopelessShare',
+		'coldTemperature',
+		'hotterBy',
+		'solvedAccuracy',
+	],
 	watch: (run) => new DeadGroupsWatch(run),
 };

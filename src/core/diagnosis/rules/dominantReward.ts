@@ -1,7 +1,7 @@
-import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { type DiagnosisRun, type Row, recipePath, setAdvice } from '../diagnosisRun.ts';
 import { judgesAnswer } from '../rewardNames.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
-import { Recent } from '../series.ts';
+import { Beginning, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent, quoted } from '../words.ts';
 
@@ -11,8 +11,10 @@ const mostComponents = 50;
 interface Component {
 	readonly name: string;
 	readonly deviations: Recent;
-	/** Twice as long: its older half is what the newer one is compared with. */
+	/** Longer: its oldest batches are what the newest ones are compared with. */
 	readonly means: Recent;
+	/** Of the first batches of the stage. */
+	readonly opening: Beginning;
 }
 
 class DominantWatch implements Watch {
@@ -36,6 +38,7 @@ class DominantWatch implements Watch {
 			const [deviation, mean] = [row.get(key), row.get(`rewards/${name}/mean`)];
 			if (component === null || deviation === null || mean === null) continue;
 			component.deviations.push(deviation);
+			component.opening.push(deviation);
 			component.means.push(mean);
 			told = true;
 		}
@@ -47,7 +50,12 @@ class DominantWatch implements Watch {
 		if (component === undefined) {
 			if (this.#components.size >= mostComponents) return null;
 			const batches = limit('dominantBatches');
-			component = { name, deviations: new Recent(batches), means: new Recent(2 * batches) };
+			component = {
+				name,
+				deviations: new Recent(batches),
+				means: new Recent(limit('dominantLookback')),
+				opening: new Beginning(limit('openingBatches')),
+			};
 			this.#components.set(name, component);
 		}
 		return component;
@@ -60,7 +68,7 @@ class DominantWatch implements Watch {
 		if (judge === undefined || components.length < 2) return [];
 		const batches = limit('dominantBatches');
 		const accuracy = judge.means.mean(judge.means.count - batches);
-		const before = judge.means.full ? judge.means.mean(0, batches) : null;
+		const before = judge.means.count >= limit('formatBatches') ? judge.means.mean(0, batches) : null;
 		if (before === null || accuracy >= limit('solvedAccuracy') || accuracy > before + limit('flatRise')) return [];
 		const variances = components.map(({ name, deviations }) => (this.#weight(name) * deviations.mean()) ** 2);
 		const sum = variances.reduce((a, b) => a + b, 0);
@@ -68,6 +76,15 @@ class DominantWatch implements Watch {
 		const component = components[most] as Component;
 		const share = (variances[most] as number) / sum;
 		if (!(share >= limit('dominantShare')) || component === judge || judgesAnswer(component.name)) return [];
+		// Dominance from the first batch on is a choice of weights; what comes later may follow from a ruined policy.
+		const openings = components.map(({ name, opening }) => (this.#weight(name) * (opening.mean ?? 0)) ** 2);
+		const wasDominant =
+			(judge.opening.mean ?? 0) >= limit('flatRise') &&
+			(openings[most] as number) >= limit('dominantShare') * openings.reduce((sum, value) => sum + value, 0);
+		// A policy that was ruined meanwhile no longer says by how much answers differed.
+		const spread = this.#weight(judge.name) * Math.max(judge.deviations.mean(), judge.opening.mean ?? 0);
+		const balanced = (spread * limit('balancedShare')) / component.deviations.mean();
+		const weight = spread > 0 && Number.isFinite(balanced) ? Number(balanced.toPrecision(2)) : null;
 		const at = this.#run.rewards.findIndex(({ name }) => name === component.name);
 		return [
 			{
@@ -83,9 +100,16 @@ class DominantWatch implements Watch {
 						`rewards/${judge.name}/std`,
 					],
 					evidence: [],
-					recipe: recipeAdvice(
+					cause: `reward ${quoted(component.name)} outweighs the one that judges answers`,
+					...(wasDominant
+						? { explains: ['learning-rate-high', 'length-drift', 'dead-groups', 'overlong', 'reward-hacking'] }
+						: {}),
+					recipe: setAdvice(
 						at < 0 ? null : recipePath(this.#run, 'rewards', at, 'weight'),
-						`less than ${digits(this.#weight(component.name))}`,
+						weight === null
+							? `less than ${digits(this.#weight(component.name))}`
+							: `${weight} instead of ${digits(this.#weight(component.name))}`,
+						weight,
 					),
 				}),
 			},
@@ -101,9 +125,18 @@ export const dominantReward: Rule = {
 	name: 'dominant-reward',
 	title: 'One reward dominates',
 	fires:
-		'with weights w and deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward that does not judge answers >= `dominantShare` x the sum of (w s)^2, while the reward that judges answers is below `solvedAccuracy` and rose by at most `flatRise` against the `dominantBatches` before. Rewards judge answers by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
+		'with weights w and deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward that does not judge answers >= `dominantShare` x the sum of (w s)^2, while the reward that judges answers is below `solvedAccuracy` and rose by at most `flatRise` against the first `dominantBatches` of the last `dominantLookback` batches, of which there are `formatBatches` or more. It explains a learning rate that seems too high where it held in the first `openingBatches` batches, too. The advice is the weight with which its deviation is `balancedShare` of that of the reward that judges answers. Rewards judge answers by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
 	silent: 'When no reward is named for correctness, or it rises.',
 	metrics: ['rewards/NAME/mean', 'rewards/NAME/std'],
-	thresholds: ['dominantShare', 'dominantBatches', 'solvedAccuracy', 'flatRise'],
+	thresholds: [
+		'dominantShare',
+		'dominantBatches',
+		'dominantLookback',
+		'formatBatches',
+		'balancedShare',
+		'openingBatches',
+		'solvedAccuracy',
+		'flatRise',
+	],
 	watch: (run) => new DominantWatch(run),
 };

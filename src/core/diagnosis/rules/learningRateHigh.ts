@@ -163,6 +163,7 @@ export const learningRateHigh: Rule = {
 		'kl-blow-up',
 		'length-drift',
 		'dominant-reward',
+		'wrong-answers',
 		'format-without-accuracy',
 		'repetition',
 	],

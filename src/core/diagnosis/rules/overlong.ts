@@ -1,10 +1,11 @@
 import { type DiagnosisRun, type Row, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
-import { Recent } from '../series.ts';
+import { Beginning, Recent } from '../series.ts';
+import { Solving } from '../solving.ts';
 import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
-import { percent } from '../words.ts';
+import { digits, percent } from '../words.ts';
 
 /** By so much the newer half may lie below the older without being a fall. */
 const falling = 0.05;
@@ -13,14 +14,22 @@ class OverlongWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #shares = new Recent(limit('overlongBatches'));
 	readonly #facts = new RecentFacts(3);
+	readonly #solving: Solving;
+	readonly #lengths = new Recent(limit('overlongBatches'));
+	#openingShare = new Beginning(limit('openingBatches'));
+	#openingLength = new Beginning(limit('openingBatches'));
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
+		this.#solving = new Solving(run);
 	}
 
 	stage(): void {
 		this.#shares.clear();
 		this.#facts.clear();
+		this.#lengths.clear();
+		this.#openingShare = new Beginning(limit('openingBatches'));
+		this.#openingLength = new Beginning(limit('openingBatches'));
 	}
 
 	step(facts: StepFacts): undefined {
@@ -28,11 +37,20 @@ class OverlongWatch implements Watch {
 	}
 
 	row(row: Row): readonly Holding[] | undefined {
+		this.#solving.row(row);
+		const length = row.get('completions/mean_length');
+		if (length !== null) {
+			this.#lengths.push(length);
+			this.#openingLength.push(length);
+		}
 		const truncated = row.get('completions/clipped_ratio');
 		if (truncated === null) return undefined;
 		this.#shares.push(truncated);
+		this.#openingShare.push(truncated);
 		if (!this.#shares.full) return [];
 		const mean = this.#shares.mean();
+		const squeezed = this.#squeezed(row.stage);
+		if (squeezed !== null) return [squeezed];
 		const half = limit('overlongBatches') / 2;
 		if (mean < limit('overlongShare') || this.#shares.mean(half) < this.#shares.mean(0, half) - falling) return [];
 		const longest = stageSetting(this.#run, row.stage, 'max_completion_length');
@@ -46,14 +64,41 @@ class OverlongWatch implements Watch {
 					metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 					evidence: this.#facts.evidence((group, i) => group.truncated[i] === true),
 					cause: 'completions truncated',
-					recipe: setAdvice(
-						stagePath(this.#run, row.stage, 'max_completion_length'),
-						longest === null ? 'more tokens' : `${2 * longest} instead of ${longest}`,
-						longest === null ? null : 2 * longest,
-					),
+					recipe: this.#advice(row.stage),
 				}),
 			},
 		];
+	}
+
+	/** A policy that was truncated at first has become short instead of right. */
+	#squeezed(stage: string): Holding | null {
+		const [share, before] = [this.#openingShare.mean, this.#openingLength.mean];
+		const accuracy = this.#solving.accuracy;
+		if (share === null || before === null || accuracy === null || !this.#lengths.full) return null;
+		const now = this.#lengths.mean();
+		if (share < limit('squeezedShare') || now > limit('squeezedLength') * before || accuracy > limit('flatRise'))
+			return null;
+		return {
+			about: 'squeezed',
+			level: 'error',
+			tell: () => ({
+				message: `At the start of the stage ${percent(share)} of the completions were truncated; since then they have become shorter (${digits(now)} tokens, ${digits(before)} before) and are not right (accuracy ${digits(accuracy)}): the limit leaves no room for an answer.`,
+				action: 'Allow longer completions, from the checkpoint before this stage.',
+				metrics: ['completions/clipped_ratio', 'completions/mean_length'],
+				evidence: this.#facts.evidence((group, i) => group.correct[i] === false),
+				cause: 'completions truncated',
+				recipe: this.#advice(stage),
+			}),
+		};
+	}
+
+	#advice(stage: string) {
+		const longest = stageSetting(this.#run, stage, 'max_completion_length');
+		return setAdvice(
+			stagePath(this.#run, stage, 'max_completion_length'),
+			longest === null ? 'more tokens' : `${2 * longest} instead of ${longest}`,
+			longest === null ? null : 2 * longest,
+		);
 	}
 }
 
@@ -61,9 +106,10 @@ export const overlong: Rule = {
 	name: 'overlong',
 	title: 'Overlong completions',
 	fires:
-		'mean `completions/clipped_ratio` of the last `overlongBatches` batches >= `overlongShare`, and that of their newer half at most 0.05 below that of the older.',
+		'mean `completions/clipped_ratio` of the last `overlongBatches` batches >= `overlongShare`, and that of their newer half at most 0.05 below that of the older; or (`squeezed`) the share was >= `squeezedShare` in the first `openingBatches` batches, mean `completions/mean_length` is now <= `squeezedLength` x what it was then, and accuracy is at most `flatRise`.',
 	silent: 'While the share falls: the policy is learning to end.',
-	metrics: ['completions/clipped_ratio'],
-	thresholds: ['overlongShare', 'overlongBatches'],
+	metrics: ['completions/clipped_ratio', 'completions/mean_length'],
+	thresholds: ['overlongShare', 'overlongBatches', 'squeezedShare', 'squeezedLength', 'openingBatches', 'flatRise'],
+	explains: ['dead-groups', 'format-without-accuracy', 'dominant-reward'],
 	watch: (run) => new OverlongWatch(run),
 };

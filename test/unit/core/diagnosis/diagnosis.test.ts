@@ -165,6 +165,7 @@ describe('facts of rollouts', () => {
 			answered: [true, false],
 			repetition: [0, 0],
 			distinct: 2,
+			answers: ['1', null],
 		});
 		assert.deepEqual(groups[1]?.reward, [null]);
 		assert.deepEqual(groups[1]?.correct, [null]);

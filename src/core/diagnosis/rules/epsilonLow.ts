@@ -1,0 +1,67 @@
+import { type DiagnosisRun, type Row, recipeAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import { limit } from '../thresholds.ts';
+import { percent } from '../words.ts';
+
+/** Losses whose ratios are of single tokens. */
+const tokenLosses: ReadonlySet<unknown> = new Set([undefined, 'grpo', 'bnpo', 'dr_grpo', 'dapo']);
+
+class ClipWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #clipped = new Recent(limit('stillBatches'));
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#clipped.clear();
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		const clipped = row.get('clip_ratio/region_mean');
+		if (clipped === null) return undefined;
+		this.#clipped.push(clipped);
+		const mean = this.#clipped.mean();
+		if (!this.#clipped.full || mean < limit('clippedShare')) return [];
+		const epsilon = stageSetting(this.#run, row.stage, 'epsilon');
+		const loss = this.#run.stages.findLast(({ type }) => type === row.stage)?.settings.loss_type;
+		if (epsilon === null || epsilon >= limit('epsilonLow') || !tokenLosses.has(loss)) return [];
+		const [path, high] = [stagePath(this.#run, row.stage, 'epsilon'), stagePath(this.#run, row.stage, 'epsilon_high')];
+		const value = limit('usualEpsilon');
+		return [
+			{
+				level: 'warning',
+				tell: () => ({
+					cause: 'clip range (epsilon) too small',
+					message: `${percent(mean)} of the tokens of the last ${limit('stillBatches')} updates are clipped at an epsilon of ${epsilon}: what they would teach is lost.`,
+					action: 'Raise epsilon.',
+					metrics: ['clip_ratio/region_mean', 'reward'],
+					evidence: [],
+					recipe: recipeAdvice(
+						path,
+						`${value} instead of ${epsilon}`,
+						path === null || high === null
+							? []
+							: [
+									{ path, value },
+									{ path: high, value },
+								],
+					),
+				}),
+			},
+		];
+	}
+}
+
+export const epsilonLow: Rule = {
+	name: 'epsilon-low',
+	title: 'Clip range too small',
+	fires:
+		'`epsilon` of the recipe is below `epsilonLow`, the loss has ratios of single tokens, and mean `clip_ratio/region_mean` of the last `stillBatches` updates is at least `clippedShare`. The advice is `usualEpsilon`.',
+	silent: 'With one update per batch, where nothing is clipped.',
+	metrics: ['clip_ratio/region_mean'],
+	thresholds: ['epsilonLow', 'clippedShare', 'usualEpsilon', 'stillBatches'],
+	watch: (run) => new ClipWatch(run),
+};

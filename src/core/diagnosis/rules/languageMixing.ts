@@ -1,0 +1,85 @@
+import { type DiagnosisRun, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { RecentFacts } from '../recentFacts.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import type { StepFacts } from '../stepFacts.ts';
+import { limit } from '../thresholds.ts';
+import { percent } from '../words.ts';
+
+/** Languages that the reward knows, by what most words of a completion are. */
+const languages: Readonly<Record<string, string>> = {
+	...{ en: 'en', de: 'de', fr: 'fr', es: 'es', it: 'it', pt: 'pt', nl: 'nl', Latin: 'en', Cyrillic: 'ru', Greek: 'el' },
+	...{
+		Arabic: 'ar',
+		Hebrew: 'he',
+		Devanagari: 'hi',
+		Thai: 'th',
+		Hangul: 'ko',
+		Han: 'zh',
+		Hiragana: 'ja',
+		Katakana: 'ja',
+	},
+};
+
+class MixingWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #facts = new RecentFacts(limit('loopSteps'));
+	#steps = 0;
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#facts.clear();
+		this.#steps = 0;
+	}
+
+	step(facts: StepFacts): readonly Holding[] | undefined {
+		this.#facts.push(facts);
+		this.#steps++;
+		if (this.#steps < limit('shortRun')) return [];
+		let completions = 0;
+		const mixed = new Map<string, number>();
+		for (const { group } of this.#facts.groups()) {
+			completions += group.index.length;
+			for (const of of group.mixed ?? []) if (of !== null) mixed.set(of, (mixed.get(of) ?? 0) + 1);
+		}
+		const count = [...mixed.values()].reduce((sum, value) => sum + value, 0);
+		if (count === 0 || count < limit('mixedShare') * completions) return [];
+		const [most] = [...mixed].sort((a, b) => b[1] - a[1]);
+		const language = most === undefined ? undefined : languages[most[0]];
+		const path = recipePath(this.#run, 'rewards');
+		const has = this.#run.rewards.some(({ name }) => name.includes('language'));
+		const entry = { use: 'language-consistency', language, weight: limit('languageWeight') };
+		return [
+			{
+				level: 'warning',
+				tell: () => ({
+					cause: 'completions mix languages',
+					message: `${percent(count / completions)} of the completions of the last ${limit('loopSteps')} steps with rollouts mix languages: at least ${percent(limit('mixedLetters'))} of their letters are of another one.`,
+					action: 'Reward language consistency, or start from solutions in one language.',
+					metrics: [],
+					evidence: this.#facts.evidence((group, i) => (group.mixed?.[i] ?? null) !== null),
+					recipe: recipeAdvice(
+						path,
+						'a reward of language consistency',
+						path === null || has || language === undefined
+							? []
+							: [{ path: [...path, this.#run.rewards.length], value: entry }],
+					),
+				}),
+			},
+		];
+	}
+}
+
+export const languageMixing: Rule = {
+	name: 'language-mix',
+	title: 'Mixed languages',
+	fires:
+		'over the last `loopSteps` steps with rollouts, at least `mixedShare` of the completions have `mixedLetters` or more of their letters in stretches of another language or script than the rest. The advice adds the reward `language-consistency` with weight `languageWeight` for the language of most of them.',
+	silent: 'Single terms and names, code and formulas.',
+	metrics: [],
+	thresholds: ['mixedShare', 'mixedLetters', 'languageWeight', 'loopSteps', 'shortRun'],
+	watch: (run) => new MixingWatch(run),
+};

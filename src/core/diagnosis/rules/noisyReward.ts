@@ -1,0 +1,69 @@
+import { type DiagnosisRun, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { RecentFacts } from '../recentFacts.ts';
+import { judgesAnswer } from '../rewardNames.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import type { StepFacts } from '../stepFacts.ts';
+import { limit } from '../thresholds.ts';
+import { percent, quoted } from '../words.ts';
+
+/** A reward that scores the same completion of the same prompt differently. */
+class NoiseWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #facts = new RecentFacts(limit('shortRun'));
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#facts.clear();
+	}
+
+	step(facts: StepFacts): readonly Holding[] | undefined {
+		this.#facts.push(facts);
+		if (this.#facts.count < limit('shortRun')) return [];
+		const counts = new Map<string, { pairs: number; differ: number }>();
+		for (const { group } of this.#facts.groups()) {
+			for (const [name, { pairs, differ }] of Object.entries(group.repeats ?? {})) {
+				const sum = counts.get(name) ?? { pairs: 0, differ: 0 };
+				counts.set(name, { pairs: sum.pairs + pairs, differ: sum.differ + differ });
+			}
+		}
+		return [...counts].flatMap(([name, { pairs, differ }]) =>
+			pairs >= limit('repeatPairs') && differ >= limit('repeatDiffer') * pairs
+				? [this.#holding(name, pairs, differ)]
+				: [],
+		);
+	}
+
+	#holding(name: string, pairs: number, differ: number): Holding {
+		const at = this.#run.rewards.findIndex((reward) => reward.name === name);
+		const path = at < 0 ? null : recipePath(this.#run, 'rewards', at);
+		const isSpare = this.#run.rewards.length > 1 && !judgesAnswer(name);
+		return {
+			about: name.slice(0, 100),
+			level: 'warning',
+			tell: () => ({
+				cause: `reward ${quoted(name)} is noisy`,
+				message: `The reward ${quoted(name)} scored ${percent(differ / pairs)} of ${pairs} pairs of identical completions of one prompt differently.`,
+				action:
+					'Make the reward a function of prompt and completion (a judge: temperature 0, several votes), or leave it out.',
+				metrics: [`rewards/${name}/mean`, `rewards/${name}/std`],
+				evidence: this.#facts.evidence((group) => (group.repeats?.[name]?.differ ?? 0) > 0),
+				recipe: recipeAdvice(path, 'a reward without chance, or none', path !== null && isSpare ? [{ path }] : []),
+			}),
+		};
+	}
+}
+
+export const noisyReward: Rule = {
+	name: 'noisy-reward',
+	title: 'Noisy reward',
+	fires:
+		'over the last `shortRun` steps with rollouts, a reward scored at least `repeatDiffer` of the pairs of identical completions of one prompt differently, of at least `repeatPairs` pairs. The advice removes a reward that does not judge answers.',
+	silent: 'Where completions are never the same.',
+	metrics: [],
+	thresholds: ['repeatDiffer', 'repeatPairs', 'shortRun'],
+	explains: ['dominant-reward', 'learning-rate-high'],
+	watch: (run) => new NoiseWatch(run),
+};

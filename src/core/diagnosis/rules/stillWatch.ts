@@ -1,0 +1,105 @@
+import { type DiagnosisRun, type Row, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
+import type { Holding, Watch } from '../rule.ts';
+import { Beginning, Recent } from '../series.ts';
+import { Solving } from '../solving.ts';
+import { limit } from '../thresholds.ts';
+import { digits, percent } from '../words.ts';
+
+/**
+ * A policy that hardly moves although its groups would teach: the rate is too low, or the KL term holds it. `kl` bounds by
+ * Pinsker how far any share of completions can have moved: |p - q| <= sqrt(KL / 2), KL of a whole completion.
+ */
+export class StillWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #of: 'rate' | 'beta';
+	readonly #solving: Solving;
+	readonly #rewards = new Recent(limit('shortRun'));
+	readonly #kl = new Recent(limit('shortRun'));
+	readonly #lengths = new Recent(limit('shortRun'));
+	readonly #dead = new Recent(limit('shortRun'));
+	readonly #deviations = new Recent(limit('shortRun'));
+	#opening = new Beginning(limit('shortRun'));
+	#batches = 0;
+
+	constructor(run: DiagnosisRun, of: 'rate' | 'beta') {
+		this.#run = run;
+		this.#of = of;
+		this.#solving = new Solving(run);
+	}
+
+	stage(): void {
+		for (const recent of [this.#rewards, this.#kl, this.#lengths, this.#dead, this.#deviations]) recent.clear();
+		this.#opening = new Beginning(limit('shortRun'));
+		this.#batches = 0;
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		this.#solving.row(row);
+		const kl = row.get('kl');
+		if (kl !== null) this.#kl.push(Math.abs(kl));
+		const [reward, length, dead] = [
+			row.get('reward'),
+			row.get('completions/mean_length'),
+			row.get('frac_reward_zero_std'),
+		];
+		if (length !== null) this.#lengths.push(length);
+		if (dead !== null) this.#dead.push(dead);
+		if (reward === null) return undefined;
+		const deviation = row.get('reward_std') ?? row.get('group_reward_std');
+		if (deviation !== null) this.#deviations.push(deviation);
+		this.#batches++;
+		this.#rewards.push(reward);
+		this.#opening.push(reward);
+		const before = this.#opening.mean;
+		if (this.#batches < limit('stillBatches') || before === null || this.#solving.solved === true) return [];
+		if (!this.#kl.full || !this.#lengths.full || !this.#dead.full || this.#dead.mean() >= limit('deadShare')) return [];
+		const rise = this.#rewards.mean() - before;
+		if (rise >= limit('degradeShare') * this.#deviations.mean()) return [];
+		const bound = Math.sqrt((this.#kl.mean() * this.#lengths.mean()) / 2);
+		return this.#judge(row.stage, bound, `reward went from ${digits(before)} to ${digits(this.#rewards.mean())}`);
+	}
+
+	#judge(stage: string, bound: number, rewards: string): readonly Holding[] {
+		const [rate, beta] = [stageSetting(this.#run, stage, 'learning_rate'), stageSetting(this.#run, stage, 'beta')];
+		const isHeld = beta !== null && beta >= limit('betaHigh');
+		if (this.#of === 'beta') {
+			if (!isHeld) return [];
+			return [
+				{
+					level: 'warning',
+					tell: () => ({
+						cause: 'beta too high',
+						message: `The KL term holds the policy at the reference: with beta ${beta}, ${rewards} over ${this.#batches} batches, and KL stays at ${digits(this.#kl.mean())} nats per token.`,
+						action: 'Lower beta.',
+						metrics: ['kl', 'reward'],
+						evidence: [],
+						recipe: setAdvice(
+							stagePath(this.#run, stage, 'beta'),
+							`${limit('usualBeta')} instead of ${beta}`,
+							limit('usualBeta'),
+						),
+					}),
+				},
+			];
+		}
+		if (isHeld || !(bound < limit('stillBound'))) return [];
+		const next = rate === null ? null : Number((limit('rateRaise') * rate).toPrecision(3));
+		return [
+			{
+				level: 'warning',
+				tell: () => ({
+					cause: 'learning rate too low',
+					message: `The policy hardly moves: after ${this.#batches} batches KL to the reference is ${digits(this.#kl.mean())} nats per token, so no share of completions can have changed by more than ${percent(bound)}.`,
+					action: 'Raise the learning rate.',
+					metrics: ['kl', 'reward', 'learning_rate'],
+					evidence: [],
+					recipe: setAdvice(
+						stagePath(this.#run, stage, 'learning_rate'),
+						next === null ? 'higher' : `${next} instead of ${rate}`,
+						next,
+					),
+				}),
+			},
+		];
+	}
+}

@@ -1,0 +1,86 @@
+import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { RecentFacts } from '../recentFacts.ts';
+import { judgesAnswer } from '../rewardNames.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import type { GroupFacts, StepFacts } from '../stepFacts.ts';
+import { limit } from '../thresholds.ts';
+import { digits, percent } from '../words.ts';
+
+/** Whether most completions of a group give one answer, and it is judged wrong. */
+function agreesOnWrong({ answers = [], correct }: GroupFacts): boolean {
+	const counts = new Map<string, number>();
+	for (const [i, answer] of answers.entries()) {
+		if (answer !== null && correct[i] === false) counts.set(answer, (counts.get(answer) ?? 0) + 1);
+	}
+	return answers.length > 2 && Math.max(0, ...counts.values()) >= limit('agreeShare') * answers.length;
+}
+
+class KeyWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #facts = new RecentFacts(limit('shortRun'));
+	readonly #training = new Recent(limit('shortRun'));
+	#heldOut: number | null = null;
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#facts.clear();
+		this.#training.clear();
+		this.#heldOut = null;
+	}
+
+	row(row: Row): undefined {
+		const judge = row.names.find((name) => {
+			const reward = /^rewards\/(.+)\/mean$/s.exec(name)?.[1];
+			return reward !== undefined && judgesAnswer(reward);
+		});
+		const value = judge === undefined ? null : row.get(judge);
+		if (value !== null) this.#training.push(value);
+		this.#heldOut = row.get('eval/heldout/accuracy') ?? this.#heldOut;
+	}
+
+	step(facts: StepFacts): readonly Holding[] | undefined {
+		this.#facts.push(facts);
+		if (this.#heldOut === null || !this.#training.full) return [];
+		const heldOut = this.#heldOut;
+		const training = this.#training.mean();
+		if (heldOut - training < limit('agreedGap')) return [];
+		let groups = 0;
+		let wrong = 0;
+		for (const { group } of this.#facts.groups()) {
+			groups++;
+			if (agreesOnWrong(group)) wrong++;
+		}
+		const share = wrong / groups;
+		if (!(share >= limit('agreedWrong'))) return [];
+		return [
+			{
+				level: 'warning',
+				tell: () => ({
+					cause: 'wrong answers in the data',
+					message: `In ${percent(share)} of the groups at least ${percent(limit('agreeShare'))} of the completions agree on an answer that is judged wrong, while held-out accuracy is ${digits(heldOut)} and training accuracy ${digits(training)}.`,
+					action:
+						'Compare the answers of these rows with what completions agree on; correct the answer key, or drop the rows.',
+					metrics: ['eval/heldout/accuracy'],
+					evidence: this.#facts.evidence((group, i) => agreesOnWrong(group) && group.correct[i] === false),
+					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'rows with right answers'),
+				}),
+			},
+		];
+	}
+}
+
+export const wrongAnswers: Rule = {
+	name: 'wrong-answers',
+	title: 'Wrong answers in the data',
+	fires:
+		'over the last `shortRun` steps with rollouts, in at least `agreedWrong` of the groups at least `agreeShare` of the completions give one and the same answer that is judged wrong, while `eval/heldout/accuracy` is above the training accuracy by `agreedGap` or more.',
+	silent: 'Where held-out problems have the same wrong keys, or the run does not say how answers are marked.',
+	metrics: ['eval/heldout/accuracy', 'rewards/NAME/mean'],
+	thresholds: ['agreeShare', 'agreedWrong', 'agreedGap', 'shortRun'],
+	explains: ['dead-groups', 'learning-rate-high'],
+	watch: (run) => new KeyWatch(run),
+};
