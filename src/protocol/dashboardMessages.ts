@@ -113,7 +113,14 @@ export const dashboardAlertSchema = v.object({
 	/** Rollouts that show it. */
 	evidence: v.array(evidenceSchema),
 	/** What to change in the recipe: the key, and to what; null: nothing there. */
-	recipe: v.nullable(v.object({ key: text, suggestion: v.pipe(v.string(), v.maxLength(1000)) })),
+	recipe: v.nullable(
+		v.object({
+			key: text,
+			suggestion: v.pipe(v.string(), v.maxLength(1000)),
+			/** Whether it can be applied to the recipe as it is. */
+			applies: v.boolean(),
+		}),
+	),
 });
 export type DashboardAlert = v.InferOutput<typeof dashboardAlertSchema>;
 
@@ -190,6 +197,8 @@ export const dashboardRequests = {
 	showEvidence: { params: v.object({ id: text, item: v.nullable(count) }), result: done },
 	/** Opens the recipe at the key that an alert names. */
 	showRecipe: { params: v.object({ id: text }), result: done },
+	/** Makes the change that an alert advises in the recipe's editor, unsaved. */
+	applyAdvice: { params: v.object({ id: text }), result: done },
 	dismissAlert: { params: v.object({ id: text, dismissed: v.boolean() }), result: done },
 	/** Opens the setting that switches the diagnosis on. */
 	openDiagnosisSetting: { params: done, result: done },

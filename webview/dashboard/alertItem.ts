@@ -8,6 +8,7 @@ export interface AlertActions {
 	/** @param item which of its evidence; null: the rollouts of its step */
 	readonly showEvidence: (alert: DashboardAlert, item: number | null) => void;
 	readonly showRecipe: (alert: DashboardAlert) => void;
+	readonly applyAdvice: (alert: DashboardAlert) => void;
 	readonly dismiss: (alert: DashboardAlert, dismissed: boolean) => void;
 }
 
@@ -63,6 +64,11 @@ export function alertItem(alert: DashboardAlert, actions: AlertActions): HTMLLIE
 							element('span', { class: 'quiet' }, 'Recipe:'),
 							linkButton(recipe.key, `Show ${recipe.key} in the recipe`, () => actions.showRecipe(alert)),
 							element('span', null, recipe.suggestion),
+							recipe.applies
+								? linkButton('Apply', 'Change the recipe in its editor; the file is not saved', () =>
+										actions.applyAdvice(alert),
+									)
+								: null,
 						),
 			),
 		),

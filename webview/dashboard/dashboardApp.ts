@@ -104,6 +104,7 @@ export class DashboardApp extends Disposable {
 			onCollapse: (collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, alertsGroup, collapsed) }),
 			showEvidence: ({ id }, item) => this.#ask(bridge.request('showEvidence', { id, item })),
 			showRecipe: ({ id }) => this.#ask(bridge.request('showRecipe', { id })),
+			applyAdvice: ({ id }) => this.#ask(bridge.request('applyAdvice', { id })),
 			dismiss: ({ id }, dismissed) => this.#ask(bridge.request('dismissAlert', { id, dismissed })),
 			openSetting: () => this.#ask(bridge.request('openDiagnosisSetting', {})),
 			announce: (words) => this.#live.announce(words),

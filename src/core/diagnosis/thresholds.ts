@@ -156,11 +156,6 @@ export const thresholds = {
 		'share',
 		'By Pinsker no share of completions can have moved by more than sqrt(KL / 2), KL in nats per completion: below two in a hundred nothing that is learned could show in 400 held-out problems.',
 	),
-	rateRaise: threshold(
-		100,
-		'times higher',
-		'KL grows with the square of the rate: ten times the rate moves a share of 0.02 to 0.2, a hundred times all of it.',
-	),
 	betaHigh: threshold(
 		1,
 		'',

@@ -42,6 +42,7 @@ function alertOf({ alert, holds, dismissed }: StandingAlert): DashboardAlert {
 				: {
 						key: displayText(keyWords(alert.recipe.path), 200),
 						suggestion: displayText(alert.recipe.suggestion, 500),
+						applies: (alert.recipe.edits ?? []).length > 0,
 					},
 	};
 }

@@ -4,8 +4,10 @@ import { parse } from 'jsonc-parser';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { recipePlace } from '../../core/recipe/recipePlace.ts';
+import type { RecipeEdit } from '../../protocol/alert.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { readSmallFile } from '../../runs/safeFile.ts';
+import { advisedRecipe } from './adviceEdit.ts';
 
 const largestRecipe = 1 << 20;
 const mostFiles = 200;
@@ -25,6 +27,32 @@ async function recipeOf(runFolder: string, name: string): Promise<string> {
 		if ((recipe as { name?: unknown } | undefined)?.name === name) found.push(path);
 	}
 	return found.length === 1 ? (found[0] as string) : join(runFolder, runFiles.recipe);
+}
+
+/**
+ * Makes changes in the recipe that a run was started from and shows them, unsaved, so that a person looks at them first.
+ * Fails with `missing` where only the run's frozen copy is there: that says what was trained, and stays as it is.
+ */
+export async function applyAdvice(runFolder: string, name: string, edits: readonly RecipeEdit[]): Promise<void> {
+	const file = await recipeOf(runFolder, name);
+	if (file === join(runFolder, runFiles.recipe)) {
+		throw new Failure(
+			'missing',
+			`No single recipe named "${name}" lies beside the run's folder.`,
+			'Open the recipe and make the change by hand.',
+		);
+	}
+	const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
+	const text = document.getText();
+	const advised = advisedRecipe(text, edits);
+	const editor = await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside });
+	const whole = new vscode.Range(document.positionAt(0), document.positionAt(text.length));
+	await editor.edit((builder) => builder.replace(whole, advised));
+	const place = recipePlace(advised, edits[0]?.path ?? []);
+	if (place === null) return;
+	const range = new vscode.Range(document.positionAt(place.offset), document.positionAt(place.offset + place.length));
+	editor.selection = new vscode.Selection(range.start, range.end);
+	editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
 /** Opens the recipe of a run with a key selected, or with what stands closest above it. @param name of the run */

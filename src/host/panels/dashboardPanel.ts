@@ -93,6 +93,12 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 				await showRecipeLine(runFolder, this.#lease?.diagnosis.record?.name ?? '', recipe?.path ?? []);
 				return {};
 			},
+			applyAdvice: async ({ id }) => {
+				const { recipe } = this.#alert(id);
+				const { applyAdvice } = await import('../diagnosis/recipeLine.ts');
+				await applyAdvice(runFolder, this.#lease?.diagnosis.record?.name ?? '', recipe?.edits ?? []);
+				return {};
+			},
 			dismissAlert: async ({ id, dismissed }) => {
 				await this.#lease?.diagnosis.dismiss(id, dismissed);
 				return {};

@@ -1,5 +1,6 @@
 import { applyEdits, findNodeAtLocation, modify, type Node, parseTree } from 'jsonc-parser';
 import { Failure } from '../../base/failure.ts';
+import type { RecipeEdit } from '../../protocol/alert.ts';
 
 /** What is added to a recipe's `rewards`. */
 export type RewardEntry =
@@ -35,6 +36,15 @@ export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	const same = (rewards.children ?? []).findIndex((child) => isSame(child, entry));
 	if (same !== -1) return changes(modify(text, ['rewards', same, 'weight'], entry.weight, options));
 	return [insertion(text, rewards, entry)];
+}
+
+/** The text after one key was set, appended to its list or, without a value, removed; comments stay. */
+export function editedRecipe(text: string, { path, value }: RecipeEdit): string {
+	const root = parseTree(text, [], syntax);
+	const options = { formattingOptions: formatOf(text) };
+	const isDefault = path[0] === 'rewards' && root !== undefined && findNodeAtLocation(root, ['rewards']) === undefined;
+	const written = isDefault ? changed(text, changes(modify(text, ['rewards'], standard, options))) : text;
+	return changed(written, changes(modify(written, [...path], value, { formattingOptions: formatOf(written) })));
 }
 
 /** The text after the changes. */

@@ -101,7 +101,7 @@ export class Campaign {
 					const into = join(this.#folder, 'collapsed');
 					await rm(into, { recursive: true, force: true });
 					await cp(from, into, { recursive: true });
-					await sharpen(join(into, 'model.safetensors'), 6);
+					await sharpen(into, 6);
 					return into;
 				}
 			}
@@ -147,13 +147,20 @@ async function checkpointOf(run: string): Promise<string> {
 }
 
 /** Scales the gain of the last norm, which divides the temperature by as much: a policy without entropy. */
-async function sharpen(file: string, times: number): Promise<void> {
+async function sharpen(folder: string, times: number): Promise<void> {
+	const file = join(folder, 'model.safetensors');
 	const bytes = await readFile(file);
 	const size = Number(bytes.readBigUInt64LE(0));
 	const header = JSON.parse(bytes.toString('utf8', 8, 8 + size)) as Record<string, { data_offsets: [number, number] }>;
 	const [from, to] = header.norm?.data_offsets ?? [0, 0];
 	for (let at = 8 + size + from; at < 8 + size + to; at += 4) bytes.writeFloatLE(times * bytes.readFloatLE(at), at);
 	await writeFile(file, bytes);
+	// The checkpoint has the size and the hash of each file: one hash takes the place of the other.
+	const statePath = join(folder, 'state.json');
+	const state = await readFile(statePath, 'utf8');
+	const { files } = JSON.parse(state) as { files: Record<string, { sha256: string }> };
+	const sha256 = createHash('sha256').update(bytes).digest('hex');
+	await writeFile(statePath, state.replace(files['model.safetensors']?.sha256 ?? '', sha256));
 }
 
 /** Solutions of one to three digits for the cold start; rows with right answers, and with 40 of 100 wrong. */

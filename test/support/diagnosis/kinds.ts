@@ -60,7 +60,7 @@ export const kinds: readonly Kind[] = [
 		name: 'epsilon-low',
 		start: 'cold',
 		base: [
-			stage('steps_per_generation', 4),
+			stage('num_iterations', 8),
 			stage('steps', 320),
 			stage('learning_rate', 1e-4),
 			{ path: ['evaluate', 'every'], value: 80 },
@@ -80,7 +80,7 @@ export const kinds: readonly Kind[] = [
 	{
 		name: 'too-easy',
 		start: 'solved',
-		base: [sums(3)],
+		base: [],
 		plant: [sums(1)],
 		names: ['dead-groups:solved'],
 		measure: 'informative',

@@ -27,7 +27,7 @@ const alert = (id: string, more: Partial<DashboardAlert> = {}): DashboardAlert =
 		{ step: 518, group: 3 },
 		{ step: 517, group: 0, index: 5 },
 	],
-	recipe: { key: 'stages[1].max_completion_length', suggestion: 'more than 64 tokens, such as 128' },
+	recipe: { key: 'stages[1].max_completion_length', suggestion: '128 tokens instead of 64', applies: true },
 	...more,
 });
 
@@ -40,7 +40,7 @@ const some: readonly DashboardAlert[] = [
 			'The policy is leaving everything that it could do before: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
 		step: 410,
 		evidence: [],
-		recipe: { key: 'stages[1].learning_rate', suggestion: 'lower than 0.0001, such as 0.0000333' },
+		recipe: { key: 'stages[1].learning_rate', suggestion: '0.00001 instead of 0.0001', applies: false },
 	}),
 	alert('dead-groups:truncated'),
 	alert('throughput-drop', {
@@ -152,12 +152,15 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		const dead = view.page.locator('[data-alert="dead-groups:truncated"]');
 		await dead.getByText('step 517, group 0, completion 5').click();
 		await dead.getByText('stages[1].max_completion_length').click();
+		assert.equal(await view.page.getByText('Apply', { exact: true }).count(), 1);
+		await dead.getByText('Apply', { exact: true }).click();
 		await view.page.locator('[data-alert="throughput-drop"]').getByText('Show rollouts').click();
 		await dead.locator('vscode-button').click();
 		await view.page.waitForTimeout(50);
 		assert.deepEqual(view.asked, [
 			{ method: 'showEvidence', params: { id: 'dead-groups:truncated', item: 1 } },
 			{ method: 'showRecipe', params: { id: 'dead-groups:truncated' } },
+			{ method: 'applyAdvice', params: { id: 'dead-groups:truncated' } },
 			{ method: 'showEvidence', params: { id: 'throughput-drop', item: null } },
 			{ method: 'dismissAlert', params: { id: 'dead-groups:truncated', dismissed: true } },
 		]);

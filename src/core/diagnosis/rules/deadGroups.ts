@@ -127,6 +127,7 @@ class DeadGroupsWatch implements Watch {
 		const counts = new Map<Cause, number>();
 		let dead = 0;
 		let judged = 0;
+		let rightAlike = 0;
 		let right = 0;
 		for (const { group } of this.#facts.groups()) {
 			for (const correct of group.correct) {
@@ -137,6 +138,7 @@ class DeadGroupsWatch implements Watch {
 			if (!isDead(group)) continue;
 			dead++;
 			const cause = causeOf(group, scale);
+			if (cause === 'solved' && group.distinct <= group.reward.length / 2) rightAlike++;
 			if (cause !== null) counts.set(cause, (counts.get(cause) ?? 0) + 1);
 		}
 		if (dead === 0) return this.#solving.solved === true ? 'solved' : null;
@@ -146,7 +148,11 @@ class DeadGroupsWatch implements Watch {
 			counts.delete('alike');
 		}
 		const [most] = [...counts].sort((a, b) => b[1] - a[1]);
-		return most !== undefined && most[1] / dead >= limit('deadCauseShare') ? most[0] : null;
+		if (most !== undefined && most[1] / dead >= limit('deadCauseShare')) return most[0];
+		// A policy without entropy repeats itself in the groups that it solves, too.
+		const alike = counts.get('alike') ?? 0;
+		const isUnsolved = this.#solving.solved === false && alike > 0;
+		return isUnsolved && (alike + rightAlike) / dead >= limit('deadCauseShare') ? 'alike' : null;
 	}
 
 	#tell(mean: number, cause: Cause | null): Telling {
@@ -265,7 +271,7 @@ export const deadGroups: Rule = {
 	name: 'dead-groups',
 	title: 'Dead groups',
 	fires:
-		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled by the batch, or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ), *too hard* (none right). Where fewer than `hopelessShare` of all completions are right, those that are alike count as too hard.',
+		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled by the batch, or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ; where no cause has its share and the task is not solved, groups that are right and alike count, too), *too hard* (none right). Where fewer than `hopelessShare` of all completions are right, those that are alike count as too hard.',
 	silent: 'A batch or two without difference; `solved` is told as information only.',
 	metrics: ['groups/dead', 'frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
 	thresholds: [

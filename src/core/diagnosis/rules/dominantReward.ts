@@ -83,7 +83,8 @@ class DominantWatch implements Watch {
 			(openings[most] as number) >= limit('dominantShare') * openings.reduce((sum, value) => sum + value, 0);
 		// A policy that was ruined meanwhile no longer says by how much answers differed.
 		const spread = this.#weight(judge.name) * Math.max(judge.deviations.mean(), judge.opening.mean ?? 0);
-		const balanced = (spread * limit('balancedShare')) / component.deviations.mean();
+		const other = Math.max(component.deviations.mean(), component.opening.mean ?? 0);
+		const balanced = (spread * limit('balancedShare')) / other;
 		const weight = spread > 0 && Number.isFinite(balanced) ? Number(balanced.toPrecision(2)) : null;
 		const at = this.#run.rewards.findIndex(({ name }) => name === component.name);
 		return [

@@ -83,7 +83,8 @@ export class StillWatch implements Watch {
 			];
 		}
 		if (isHeld || !(bound < limit('stillBound'))) return [];
-		const next = rate === null ? null : Number((limit('rateRaise') * rate).toPrecision(3));
+		// The bound grows with the rate as long as it is small: so much more, and all completions could have changed.
+		const next = rate === null || bound <= 0 ? null : Number((rate / bound).toPrecision(1));
 		return [
 			{
 				level: 'warning',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'jsonc-parser';
+import { advisedRecipe } from '../../../../src/host/diagnosis/adviceEdit.ts';
 import { addReward, changed, type RewardEntry } from '../../../../src/host/rewards/recipeEdit.ts';
 
 const entry: RewardEntry = { file: 'rewards/brevity.reward.ts', name: 'brevity', weight: 0.1 };
@@ -54,4 +55,32 @@ test('an empty list, a built-in reward, Windows line ends', () => {
 
 test('what is no recipe is refused', () => {
 	for (const text of ['', '[]', '{"rewards": {}}']) assert.throws(() => addReward(text, entry), { reason: 'invalid' });
+});
+
+test('edits of an alert set, append and remove keys, and every comment stays', () => {
+	const text = `{
+	// what is paid
+	"rewards": [{ "use": "accuracy" }, { "use": "format", "weight": 0.2 }], // and why
+	"stages": [
+		{ "type": "grpo", "learning_rate": 1e-3 } // too high
+	]
+}
+`;
+	const after = advisedRecipe(text, [
+		{ path: ['stages', 0, 'learning_rate'], value: 1e-4 },
+		{ path: ['stages', 0, 'beta'], value: 0.04 },
+		{ path: ['rewards', 1] },
+		{ path: ['rewards', 1], value: { use: 'language-consistency', language: 'en', weight: 1 } },
+	]);
+	assert.deepEqual(parse(after), {
+		rewards: [{ use: 'accuracy' }, { use: 'language-consistency', language: 'en', weight: 1 }],
+		stages: [{ type: 'grpo', learning_rate: 1e-4, beta: 0.04 }],
+	});
+	for (const comment of ['// what is paid', '// and why', '// too high']) assert.ok(after.includes(comment), comment);
+});
+
+test('an edit of rewards writes out those that a recipe had by default', () => {
+	const after = parse(advisedRecipe('{ "stages": [] }', [{ path: ['rewards', 1, 'weight'], value: 0.05 }]));
+	assert.deepEqual(after.rewards, [{ use: 'accuracy' }, { use: 'format', weight: 0.05 }]);
+	assert.throws(() => advisedRecipe('[]', [{ path: ['seed'], value: 1 }]), /not a JSON object/);
 });
