@@ -138,7 +138,7 @@ class DeadGroupsWatch implements Watch {
 			if (!isDead(group)) continue;
 			dead++;
 			const cause = causeOf(group, scale);
-			if (cause === 'solved' && group.distinct <= group.reward.length / 2) rightAlike++;
+			if (cause === 'solved' && group.distinct !== null && group.distinct <= group.reward.length / 2) rightAlike++;
 			if (cause !== null) counts.set(cause, (counts.get(cause) ?? 0) + 1);
 		}
 		if (dead === 0) return this.#solving.solved === true ? 'solved' : null;
