@@ -82,7 +82,10 @@ describe('an audit', () => {
 		assert.match(form.remarks, /tells good form from bad and leaves the answer alone/);
 		const both = await outcomes('bothLoosely');
 		assert.deepEqual(both.outcomes, ['held', 'held', 'finding', 'held']);
-		assert.match(both.remarks, /^Baseline only: an honest right answer scores above a plain wrong one, and good form above bad/);
+		assert.match(
+			both.remarks,
+			/^Baseline only: an honest right answer scores above a plain wrong one, and good form above bad/,
+		);
 		for (const [reward, remark] of [
 			['constant', /is 0\.5 for right and wrong answers, good and bad form alike/],
 			['never', /has no value on any row/],
