@@ -3,6 +3,24 @@ import * as v from 'valibot';
 const text = v.pipe(v.string(), v.minLength(1));
 const positive = v.pipe(v.number(), v.minValue(0));
 
+/** What a server can do, where its person knows better than a few requests can tell; what is left out is tried. */
+export const serverAbilitiesSchema = v.strictObject({
+	/** How it continues the beginning of an answer: see policies/openai/abilities.ts; false: it does not. */
+	prefix: v.optional(v.union([v.literal(false), v.picklist(['prompt', 'continue', 'assistant', 'flag'])])),
+	/** Alternatives at each token; false: it reports no log-probabilities. */
+	logprobs: v.optional(v.union([v.literal(false), v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(20))])),
+	stream: v.optional(v.picklist(['no', 'plain', 'usage'])),
+	/** Several choices in one request. */
+	many: v.optional(v.boolean()),
+	seed: v.optional(v.boolean()),
+	/** Keeps to JSON Schemas. */
+	schema: v.optional(v.boolean()),
+	stops: v.optional(v.picklist(['told', 'kept', 'untold', 'refused'])),
+	/** Reports the log-probabilities of a given text (completions with `echo`). */
+	score: v.optional(v.boolean()),
+});
+export type ServerAbilities = v.InferOutput<typeof serverAbilitiesSchema>;
+
 /** Where a policy is to be found. Kept in settings and in tree logs: no keys in it. */
 export const policySpecSchema = v.variant('kind', [
 	/** A checkpoint of the embedded engine: folder `checkpoints/<step>` of a run. It is served when it is used. */
@@ -32,6 +50,8 @@ export const policySpecSchema = v.variant('kind', [
 		timeoutSeconds: v.optional(positive),
 		/** Retries of what may pass: 429, 5xx, a lost connection. Default 4. */
 		retries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100))),
+		/** Instead of what trying it finds. */
+		abilities: v.optional(serverAbilitiesSchema),
 		/** Passed through in every request. */
 		extra: v.optional(v.record(v.string(), v.unknown())),
 	}),

@@ -3,7 +3,7 @@ import type { GenerateRequest, Generation, PolicyText } from '../../core/search/
 import { contextOverflow } from '../contextOverflow.ts';
 import type { OpenAiAbilities } from './abilities.ts';
 import { ChoiceDraft } from './choiceDraft.ts';
-import type { OpenAiServer, ReplyEnd, ReplyListener } from './openAiServer.ts';
+import type { AskableServer, ReplyEnd, ReplyListener } from './openAiServer.ts';
 import { type Reply, tokensOf, type Usage } from './replyParts.ts';
 import { bodyOf, inputOf, type OpenAiSpec, pathOf } from './requestBody.ts';
 import { contextRefusal } from './serverContext.ts';
@@ -43,11 +43,11 @@ const thinkTags = ['<think>', '</think>'] as const;
 
 /** Puts requests of search to one model on a server, in the words that it takes, one request at a time. */
 export class Conversation {
-	readonly #server: OpenAiServer;
+	readonly #server: AskableServer;
 	readonly #spec: OpenAiSpec;
 	readonly #abilities: OpenAiAbilities;
 
-	constructor(server: OpenAiServer, spec: OpenAiSpec, abilities: OpenAiAbilities) {
+	constructor(server: AskableServer, spec: OpenAiSpec, abilities: OpenAiAbilities) {
 		this.#server = server;
 		this.#spec = spec;
 		this.#abilities = abilities;

@@ -70,6 +70,9 @@ export class Refused extends Failure {
 	}
 }
 
+/** What requests of search are put to. */
+export type AskableServer = Pick<OpenAiServer, 'ask' | 'origin'>;
+
 /** One OpenAI-compatible server. Whatever it sends, every call settles within bounds of time and size. */
 export class OpenAiServer {
 	readonly #options: OpenAiServerOptions;
@@ -101,7 +104,19 @@ export class OpenAiServer {
 	 * Fails with {@link Refused}, `denied`, `unavailable`, `invalid` (no such answer) or `cancelled`, as long as nothing had come.
 	 */
 	ask(path: string, body: object, listener: ReplyListener, signal: AbortSignal): Promise<ReplyEnd> {
-		return this.#queue.run(() => this.#try(path, body, listener, signal), signal);
+		return this.#ask(path, body, listener, signal, false);
+	}
+
+	/** The same server for questions about it: what fails is an answer, and is not asked again (except after 429). */
+	get once(): AskableServer {
+		return {
+			origin: this.origin,
+			ask: (path, body, listener, signal) => this.#ask(path, body, listener, signal, true),
+		};
+	}
+
+	#ask(path: string, body: object, listener: ReplyListener, signal: AbortSignal, once: boolean): Promise<ReplyEnd> {
+		return this.#queue.run(() => this.#try(path, body, listener, signal), signal, once);
 	}
 
 	/** Ids of the models that it lists. Fails as `ask`. */

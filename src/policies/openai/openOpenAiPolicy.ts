@@ -4,7 +4,7 @@ import type { PolicyContext } from '../openedPolicy.ts';
 import { policyKeyName } from '../policyKey.ts';
 import type { OpenAiAbilities } from './abilities.ts';
 import { OpenAiPolicy } from './openAiPolicy.ts';
-import { OpenAiServer } from './openAiServer.ts';
+import { OpenAiServer, Refused } from './openAiServer.ts';
 import { probeServer } from './probeServer.ts';
 import type { OpenAiSpec } from './requestBody.ts';
 
@@ -17,8 +17,17 @@ type ServerContext = Pick<PolicyContext, 'keys' | 'environment' | 'keyVariables'
 /** A model on an OpenAI-compatible server; it is tried first. Fails as `probeServer` and `serverOf`. */
 export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext, again = false): Promise<OpenAiPolicy> {
 	const server = serverOf(spec, context);
-	const { baseUrl, model, api, system, template, extra } = spec;
-	const key = JSON.stringify([addressOf(baseUrl), model, api, system, template, extra, keyOf(spec, context) !== null]);
+	const { baseUrl, model, api, system, template, extra, abilities: given } = spec;
+	const key = JSON.stringify([
+		addressOf(baseUrl),
+		model,
+		api,
+		system,
+		template,
+		extra,
+		given,
+		keyOf(spec, context) !== null,
+	]);
 	const signal = context.signal ?? new AbortController().signal;
 	let abilities = again ? undefined : await known.get(key)?.catch(() => undefined);
 	if (abilities === undefined) {
@@ -37,7 +46,15 @@ export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext,
 /** The models that a server lists, for a person who sets one up. Fails as `OpenAiServer.models`. */
 export async function listModels(spec: Omit<OpenAiSpec, 'model'>, context: ServerContext): Promise<string[]> {
 	const server = serverOf({ ...spec, model: '' }, context);
-	return server.models(context.signal ?? new AbortController().signal);
+	try {
+		return await server.models(context.signal ?? new AbortController().signal);
+	} catch (error) {
+		// Some servers list nothing: their model has to be known.
+		if (error instanceof Refused && error.status === 404) {
+			throw new Failure('unsupported', `${server.origin} does not list its models.`, 'Name the model: --model NAME.');
+		}
+		throw error;
+	}
 }
 
 /** Fails with `invalid` for an address that is none, and `missing` for a variable without a key. */

@@ -1,9 +1,10 @@
 import { Failure } from '../../base/failure.ts';
 import type { GenerateRequest, Generation } from '../../core/search/policy.ts';
+import type { ServerAbilities } from '../../protocol/policySpec.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { OpenAiAbilities, PrefixStyle } from './abilities.ts';
 import { Conversation, type Exchange } from './conversation.ts';
-import { type OpenAiServer, Refused } from './openAiServer.ts';
+import { type AskableServer, type OpenAiServer, Refused } from './openAiServer.ts';
 import type { OpenAiSpec } from './requestBody.ts';
 
 const counting = 'Count from 1 to 30 in digits, with blanks between them, and write nothing else.';
@@ -47,19 +48,34 @@ export async function probeServer(
 	signal: AbortSignal,
 ): Promise<OpenAiAbilities> {
 	const { abilities: base, generation } = await firstAnswer(server, spec, signal);
-	const probe = new Probe(server, spec, base, generation, signal);
+	const probe = new Probe(server.once, spec, base, generation, signal);
+	const given = spec.abilities ?? {};
+	const unless = async (known: unknown, ask: () => Promise<Tried>): Promise<Tried> =>
+		known === undefined ? ask() : { abilities: {} };
 	const tried = await Promise.all([
-		probe.streaming(),
-		probe.logprobs(),
-		probe.many(),
-		probe.seeds(),
-		probe.stops(),
-		probe.schema(),
-		probe.prefix(),
-		probe.score(),
+		unless(given.stream, () => probe.streaming()),
+		unless(given.logprobs, () => probe.logprobs()),
+		unless(given.many, () => probe.many()),
+		unless(given.seed, () => probe.seeds()),
+		unless(given.stops, () => probe.stops()),
+		unless(given.schema, () => probe.schema()),
+		unless(given.prefix, () => probe.prefix()),
+		unless(given.score, () => probe.score()),
 	]);
-	const found = Object.assign({}, base, ...tried.map(({ abilities }) => abilities)) as OpenAiAbilities;
+	const found: OpenAiAbilities = Object.assign({}, base, ...tried.map(({ abilities }) => abilities), givenOf(given));
 	return { ...found, notes: tried.flatMap(({ note }) => (note === undefined ? [] : [note])) };
+}
+
+/** What a policy's own fields say of its server. */
+function givenOf({ prefix, logprobs, seed, ...same }: ServerAbilities): Partial<OpenAiAbilities> {
+	return {
+		...(Object.fromEntries(
+			Object.entries(same).filter(([, value]) => value !== undefined),
+		) as Partial<OpenAiAbilities>),
+		...(prefix === undefined ? {} : { prefix: prefix === false ? null : prefix }),
+		...(logprobs === undefined ? {} : { logprobs: logprobs === false ? null : logprobs }),
+		...(seed === undefined ? {} : { seed, refusesSeed: !seed }),
+	};
 }
 
 /** The first text, greedy, in the words that the server takes. */
@@ -107,7 +123,7 @@ function requestOf(prompt: string, more: Partial<GenerateRequest> = {}): Generat
 
 /** One thing is tried with everything else as it was. */
 class Probe {
-	readonly #server: OpenAiServer;
+	readonly #server: AskableServer;
 	readonly #spec: OpenAiSpec;
 	readonly #base: OpenAiAbilities;
 	/** The greedy text of `counting`. */
@@ -115,7 +131,7 @@ class Probe {
 	readonly #first: Generation;
 	readonly #signal: AbortSignal;
 
-	constructor(server: OpenAiServer, spec: OpenAiSpec, base: OpenAiAbilities, first: Generation, signal: AbortSignal) {
+	constructor(server: AskableServer, spec: OpenAiSpec, base: OpenAiAbilities, first: Generation, signal: AbortSignal) {
 		this.#server = server;
 		this.#spec = spec;
 		this.#base = base;
@@ -220,11 +236,14 @@ class Probe {
 			const echoes = text.startsWith(prefix) && begins > 2 * fewTokens;
 			const rest = echoes ? text.slice(prefix.length) : text;
 			const goesOn = split === null ? counted.next.test(rest) : sameStart(rest, split.rest);
-			if (goesOn) return { abilities: { prefix: style, echoesPrefix: echoes } };
+			// A prompt is continued by definition, whatever a model makes of counting.
+			if (goesOn || style === 'prompt') return { abilities: { prefix: style, echoesPrefix: echoes } };
 		}
-		// A prompt is gone on from by definition; what could not be told apart does not speak against it.
-		if (this.#spec.api === 'completions' && split === null) return { abilities: { prefix: 'prompt' } };
-		return { abilities: {}, note: 'It does not go on from a given beginning: a step cannot be continued.' };
+		if (this.#spec.api === 'completions') return { abilities: { prefix: 'prompt' } };
+		return {
+			abilities: {},
+			note: 'It does not go on from a given beginning: a step cannot be continued. If it does, set "abilities": {"prefix": "continue"}.',
+		};
 	}
 
 	async score(): Promise<Tried> {

@@ -21,6 +21,8 @@ export interface HttpFailure {
 	readonly failure: Failure;
 	readonly passing: boolean;
 	readonly waitMs?: number;
+	/** 429. */
+	readonly busy?: boolean;
 }
 
 /** No answer in time. */
@@ -61,6 +63,7 @@ export function refusal(
 		const waitMs = retryAfter(response.headers.get('retry-after'));
 		return {
 			passing: true,
+			busy: status === 429,
 			...(waitMs === null ? {} : { waitMs }),
 			failure: new Failure(
 				'unavailable',

@@ -20,6 +20,8 @@ export type Tried<T> =
 			readonly passing: boolean;
 			/** The server said how long to wait, so it says it to all requests. */
 			readonly waitMs?: number;
+			/** There were too many requests, which says nothing about this one. */
+			readonly busy?: boolean;
 	  };
 
 const longestWaitMs = 60_000;
@@ -45,8 +47,11 @@ export class RequestQueue {
 		return this.#retries;
 	}
 
-	/** Tries until there is a result. Fails with the last failure, or `cancelled`. */
-	async run<T>(attempt: () => Promise<Tried<T>>, signal: AbortSignal): Promise<T> {
+	/**
+	 * Tries until there is a result. Fails with the last failure, or `cancelled`.
+	 * @param once tries again only where there were too many requests: for who wants to know whether this one is answered
+	 */
+	async run<T>(attempt: () => Promise<Tried<T>>, signal: AbortSignal, once = false): Promise<T> {
 		await this.#enter(signal);
 		try {
 			let waitMs = this.#options.firstWaitMs ?? 500;
@@ -54,7 +59,7 @@ export class RequestQueue {
 				await this.#pause(signal);
 				const tried = await attempt();
 				if ('result' in tried) return tried.result;
-				if (!tried.passing || left <= 0) throw tried.failure;
+				if (!tried.passing || left <= 0 || (once && tried.busy !== true)) throw tried.failure;
 				const wait = Math.min(longestWaitMs, tried.waitMs ?? waitMs * (0.75 + Math.random() / 2));
 				if (tried.waitMs !== undefined) this.#pausedUntil = Math.max(this.#pausedUntil, Date.now() + wait);
 				this.#retries++;

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import type { Generated, GenerateRequest, Generation } from '../../../src/core/search/policy.ts';
@@ -308,5 +310,78 @@ test('a key goes to its server alone, by the name of the policy or by a variable
 			assert.doesNotMatch(error.message, /me:secret/);
 			return error.reason === 'invalid';
 		});
+	}
+});
+
+test('completions are always gone on from, also by a model that cannot count', async () => {
+	await using server = await ModelServer.start({
+		...vllm,
+		// Whatever it is given, it writes the same: the second half of its text never follows from the first.
+		intercept: (_, response) => {
+			response.writeHead(200, { 'content-type': 'application/json' });
+			const choices = [{ index: 0, text: 'blue green red yellow', finish_reason: 'length' }];
+			response.end(JSON.stringify({ choices }));
+			return true;
+		},
+	});
+	const policy = await openOpenAiPolicy(specOf(server, { api: 'completions' }), {});
+	assert.equal(policy.capabilities.prefix, true);
+});
+
+test("the policy's own fields override what is found, and are not tried", async () => {
+	await using server = await ModelServer.start(hosted);
+	const found = await openOpenAiPolicy(specOf(server), {});
+	assert.equal(found.capabilities.prefix, false);
+	const before = server.requests.length;
+	const abilities = {
+		prefix: 'continue',
+		logprobs: false,
+		stream: 'no',
+		many: false,
+		seed: true,
+		schema: false,
+		stops: 'kept',
+		score: false,
+	} as const;
+	const told = await openOpenAiPolicy(specOf(server, { abilities }), {});
+	const { prefix, logprobs, seed, score } = told.capabilities;
+	assert.deepEqual({ prefix, logprobs, seed, score }, { prefix: true, logprobs: false, seed: true, score: false });
+	assert.deepEqual([found.schemas, told.schemas], [true, false]);
+	assert.equal(server.requests.length - before, 1, 'only the first text was asked for');
+	const [only] = await Promise.all([openOpenAiPolicy(specOf(server, { abilities: { prefix: 'assistant' } }), {})]);
+	assert.deepEqual([only?.capabilities.prefix, only?.capabilities.logprobs], [true, found.capabilities.logprobs]);
+});
+
+test('a fault is an answer to what is tried: it is asked once; too many requests are none', async () => {
+	let busy = 2;
+	const schemas: number[] = [];
+	await using server = await ModelServer.start({
+		...vllm,
+		intercept: ({ response_format }, response) => {
+			if (response_format !== undefined) {
+				schemas.push(500);
+				response.writeHead(500, { 'content-type': 'application/json' }).end('{"error": {"message": "grammar"}}');
+				return true;
+			}
+			if (busy-- <= 0) return false;
+			response.writeHead(429, { 'retry-after': '0' }).end('{}');
+			return true;
+		},
+	});
+	const policy = await openOpenAiPolicy(specOf(server, { retries: 4 }), {});
+	assert.deepEqual(schemas, [500]);
+	const { prefix, logprobs, seed } = policy.capabilities;
+	assert.deepEqual({ prefix, logprobs, seed }, { prefix: true, logprobs: true, seed: true });
+});
+
+test('a server that lists no models says so', async () => {
+	const server = createServer((_, response) => response.writeHead(404).end('{"detail": "Not Found"}'));
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	try {
+		const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+		const listed = listModels({ kind: 'openai', name: 'x', baseUrl, api: 'chat', retries: 0 }, {});
+		await assert.rejects(listed, /does not list its models\. Name the model: --model NAME/);
+	} finally {
+		server.close();
 	}
 });
