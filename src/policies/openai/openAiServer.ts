@@ -71,7 +71,7 @@ export class Refused extends Failure {
 }
 
 /** What requests of search are put to. */
-export type AskableServer = Pick<OpenAiServer, 'ask' | 'origin'>;
+export type AskableServer = Pick<OpenAiServer, 'ask' | 'origin' | 'redactor'>;
 
 /** One OpenAI-compatible server. Whatever it sends, every call settles within bounds of time and size. */
 export class OpenAiServer {
@@ -111,6 +111,7 @@ export class OpenAiServer {
 	get once(): AskableServer {
 		return {
 			origin: this.origin,
+			redactor: this.redactor,
 			ask: (path, body, listener, signal) => this.#ask(path, body, listener, signal, true),
 		};
 	}
