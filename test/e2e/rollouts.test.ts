@@ -151,6 +151,8 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 
 		await step('pairs of the step are exported', async () => {
 			const target = join(lab.workspace, 'pairs.jsonl');
+			// What was chosen for the comparison would be exported alone.
+			await frame.getByRole('button', { name: 'Clear', exact: true }).click();
 			await frame.getByRole('button', { name: 'Export…' }).click();
 			await workbench.pick(/DPO/);
 			await page.locator('.quick-input-title', { hasText: 'as Preference pairs' }).waitFor();

@@ -126,7 +126,9 @@ function reached(text: string): string[] {
 function bundleEntries(): Map<string, string[]> {
 	const entries = new Map<string, string[]>();
 	for (const [name, { entryPoints = {} }] of Object.entries(bundles())) {
-		const sources = Object.entries(entryPoints as Record<string, string>);
+		const sources = Array.isArray(entryPoints)
+			? (entryPoints as { readonly in: string; readonly out: string }[]).map((file) => [file.out, file.in] as const)
+			: Object.entries(entryPoints as Record<string, string>);
 		entries.set(name, [...(entries.get(name) ?? []), ...sources.map(([, source]) => source)]);
 		for (const [file, source] of sources) if (file !== name) entries.set(file, [source]);
 	}

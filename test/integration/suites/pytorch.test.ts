@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { commandIds } from '../../../src/host/ids.ts';
@@ -16,6 +17,8 @@ const recipe = {
 
 suite('the environment of the PyTorch engine in the editor', () => {
 	let folder: string;
+	/** Settings of pip on this machine. */
+	const ofPip = Object.entries(process.env).filter(([name]) => name.startsWith('PIP_'));
 	const set = (name: string, value: unknown) =>
 		vscode.workspace
 			.getConfiguration()
@@ -26,8 +29,13 @@ suite('the environment of the PyTorch engine in the editor', () => {
 		folder = join(workspaceFolder(), 'pytorch');
 		await mkdir(join(folder, 'wheels'), { recursive: true });
 		await set('folder', join(folder, 'managed'));
+		// pip takes the wheels of this suite alone, wherever else this machine lets it look.
+		for (const [name] of ofPip) delete process.env[name];
+		process.env.PIP_CONFIG_FILE = devNull;
 	});
 	suiteTeardown(async () => {
+		delete process.env.PIP_CONFIG_FILE;
+		Object.assign(process.env, Object.fromEntries(ofPip));
 		for (const name of ['folder', 'installer', 'pipArguments', 'device']) await set(name, undefined);
 	});
 
@@ -49,7 +57,7 @@ suite('the environment of the PyTorch engine in the editor', () => {
 		assert.equal(report.rows.find(({ id }) => id === 'python')?.status, 'error');
 		const tab = await until('the rendered report', () => {
 			const active = vscode.window.tabGroups.activeTabGroup.activeTab;
-			return active?.input instanceof vscode.TabInputWebview ? active : undefined;
+			return active?.input instanceof vscode.TabInputWebview && /Doctor/.test(active.label) ? active : undefined;
 		});
 		assert.match(tab.label, /PyTorch Doctor\.md$/);
 		const notice = await until('a notification', () => notices[0]);

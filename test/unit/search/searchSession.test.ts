@@ -100,7 +100,7 @@ describe('a search that writes its log', () => {
 		const spec = specOf({
 			policy: { kind: 'scripted', file: await scriptIn(folder) },
 			strategy: 'mcts',
-			params: { simulations: 1e9 },
+			params: { simulations: 1e6 },
 			guide: { use: 'reward', reward: 'format' },
 		});
 		const stop = new AbortController();

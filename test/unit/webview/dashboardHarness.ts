@@ -63,7 +63,7 @@ export async function openDashboard(
 	if (options.alerts) session.setAlerts(options.alerts);
 	const answer = (method: keyof typeof dashboardRequests, params: unknown): unknown => {
 		if (options.failure) throw options.failure;
-		if (/alert|evidence|recipe|setting/i.test(method)) asked.push({ method, params });
+		if (/alert|advice|evidence|recipe|setting/i.test(method)) asked.push({ method, params });
 		if (method === 'act') acts.push((params as { action: DashboardAction }).action);
 		if (method === 'openRollouts') rollouts.push(session.rolloutStepFor((params as { step: number | null }).step));
 		if (method === 'save') saved.push(params as { name: string; bytes: Uint8Array });

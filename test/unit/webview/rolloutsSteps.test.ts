@@ -36,8 +36,17 @@ describe('steps of a run', () => {
 		assert.equal(steps.addGroups(1, [{ reward: [1], dead: true }]), false);
 		assert.equal(steps.news(), null);
 		assert.equal(steps.addGroups(1, []), true);
-		steps.addMetrics([line(1, { reward: 1, frac_reward_zero_std: 0 })]);
+		steps.addMetrics([line(1, { reward: 1, 'groups/dead': 0, frac_reward_zero_std: 0.5 })]);
 		steps.news();
 		assert.equal(steps.addGroups(1, [{ reward: [5], dead: true }]), false);
+	});
+
+	it("take TRL's share of groups without spread only until they are read: it may be that of the batch", () => {
+		const steps = new RolloutsSteps();
+		steps.addSteps([1]);
+		steps.addMetrics([line(1, { reward: 1, frac_reward_zero_std: 0 })]);
+		assert.deepEqual(steps.snapshot().dead, [0]);
+		assert.equal(steps.addGroups(1, [{ reward: [5], dead: true }]), true);
+		assert.deepEqual(steps.news()?.dead, [1]);
 	});
 });

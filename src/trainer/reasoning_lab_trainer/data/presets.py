@@ -52,8 +52,9 @@ class Parts:
 
 def cell(row: Any, column: str) -> Any:
     """
-    What a row holds in a column: the field of that name; else what the names between dots lead to, through objects and
-    lists ("reward_model.ground_truth", "messages.0.content"); `MISSING`: nothing. The embedded engine has the same rule.
+    What a row holds in a column: the field of that name; else what the names between dots lead to, through objects
+    and lists ("reward_model.ground_truth", "messages.0.content"); `MISSING`: nothing. The embedded engine has the
+    same rule.
     """
     if column in row:
         return row[column]
@@ -74,14 +75,12 @@ _ASKING = ("system", "developer", "user")
 
 
 def prompt_of_messages(value: Any) -> Any:
-    """A prompt of messages as one text: what system and user say, with a blank line between; other values as they are."""
+    """A prompt of messages as one text: what system and user say, a blank line between; other values as they are."""
     if not isinstance(value, list) or not value:
         return value
     for message in value:
         if not (
-            isinstance(message, dict)
-            and message.get("role") in _ASKING
-            and isinstance(message.get("content"), str)
+            isinstance(message, dict) and message.get("role") in _ASKING and isinstance(message.get("content"), str)
         ):
             return value
     return "\n\n".join(message["content"] for message in value)

@@ -146,7 +146,9 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
         table = pa.concat_tables([pq.read_table(file) for file in files], promote_options="default")
         return _of_table(table)
     except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
-        raise Failure("invalid", f"{path} is not a readable dataset: {first_line(error)}.", "Write it again.") from error
+        raise Failure(
+            "invalid", f"{path} is not a readable dataset: {first_line(error)}.", "Write it again."
+        ) from error
 
 
 def _text_of(path: Path) -> str:
