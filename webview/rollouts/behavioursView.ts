@@ -142,12 +142,18 @@ export class BehavioursView extends Disposable {
 		this.register(
 			scan.onChange(() => {
 				this.#bar.update();
-				this.#timer ??= setTimeout(() => {
-					this.#timer = undefined;
-					this.#draw();
-				}, 150);
+				this.#drawSoon();
 			}),
 		);
+	}
+
+	#drawSoon(): void {
+		this.#timer ??= setTimeout(() => {
+			this.#timer = undefined;
+			// A press is a click only where what was pressed is still there when it ends.
+			if (this.#timeline.matches(':active')) this.#drawSoon();
+			else this.#draw();
+		}, 150);
 	}
 
 	/** Goes through the run, unless that was done for this split. */
