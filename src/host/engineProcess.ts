@@ -10,8 +10,8 @@ const graceMs = 2000;
 const remainsMs = 30_000;
 
 /**
- * Ends an engine that does not answer, on a person's word: SIGTERM, and after the grace the hard way; resolves when it and what it has started is gone. Which process that
- * is, the engine has said in the user's own runtime folder: the pid in the run folder may be anybody's. Before each signal
+ * Ends an engine that does not answer, on a person's word: SIGTERM, and after the grace SIGKILL. Resolves when it and what it
+ * has started are gone. Which process that is, the engine has said in the user's own runtime folder: the pid in the run folder may be anybody's. Before each signal
  * its start time is compared. Fails with `unsupported` when it runs on another machine, `unavailable` when it is unknown.
  */
 export async function endEngine(folder: string, record: RunRecord): Promise<void> {

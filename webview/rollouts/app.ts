@@ -150,11 +150,11 @@ export class App extends Disposable {
 		}
 	}
 
-	/** What a scan, a label or a continuation tells. */
 	get continuations(): ContinuationModel {
 		return this.#continuations;
 	}
 
+	/** What a scan, a label or a continuation tells. */
 	receive(event: MicroscopeEvent): void {
 		this.#prompts.receive(event);
 		this.#reasoning.receive(event);

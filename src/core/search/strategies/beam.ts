@@ -7,6 +7,7 @@ import { mergeAlike, openLeaves, ownChildren } from '../siblings.ts';
 import { aggregations, chainValue, valueSteps } from '../stepValues.ts';
 import type { Strategy } from '../strategy.ts';
 import { maxDepth, maxWidth } from './limits.ts';
+import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
 	width: v.optional(count('Beams that are kept after each step', 1, maxWidth), 4),
@@ -71,7 +72,7 @@ async function complete(search: Search, p: Params): Promise<void> {
 	await search.parallel([...parents], async (id) => {
 		const node = tree.node(id) as TreeNode;
 		const missing = wanted(search, node, p) - ownChildren(node, tree).length;
-		if (missing > 0) await search.generate(id, { n: missing, unit: unitBelow(search, node, p) });
+		if (missing > 0) await search.generate(id, { n: missing, unit: stepUnit(search, node, p.depth) });
 	});
 	mergeAlike(
 		search,
@@ -82,13 +83,11 @@ async function complete(search: Search, p: Params): Promise<void> {
 const wanted = (search: Search, { id }: TreeNode, { width, expansions }: Params): number =>
 	id === search.root ? width * expansions : expansions;
 
-function unitBelow(search: Search, { depth: level }: TreeNode, { depth }: Params): 'step' | 'completion' {
-	const start = (search.tree.node(search.root) as TreeNode).depth;
-	return level - start + 1 < depth ? 'step' : 'completion';
-}
-
 async function expand(search: Search, node: TreeNode, p: Params): Promise<TreeNode[]> {
-	const children = await search.generate(node.id, { n: wanted(search, node, p), unit: unitBelow(search, node, p) });
+	const children = await search.generate(node.id, {
+		n: wanted(search, node, p),
+		unit: stepUnit(search, node, p.depth),
+	});
 	return mergeAlike(search, children);
 }
 

@@ -7,6 +7,7 @@ import { mergeAlike, openLeaves } from '../siblings.ts';
 import { aggregations, chainValue, valueSteps } from '../stepValues.ts';
 import type { Strategy } from '../strategy.ts';
 import { maxDepth, maxWidth } from './limits.ts';
+import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
 	width: v.optional(count('Subtrees that are searched independently of each other', 1, maxWidth), 4),
@@ -39,13 +40,16 @@ export const dvts: Strategy<Params> = {
 	async run(search, p) {
 		let trees = leftOff(search, p);
 		if (trees.length === 0 && !search.isCut) {
-			await search.generate(search.root, { n: p.width * p.expansions, unit: unitAt(search, search.root, p) });
+			await search.generate(search.root, {
+				n: p.width * p.expansions,
+				unit: stepUnit(search, search.tree.node(search.root) as TreeNode, p.depth),
+			});
 			trees = leftOff(search, p);
 		}
 		await search.parallel(trees, async (leaves) => {
 			let head = await best(search, leaves, p);
 			while (!head.final) {
-				const next = await search.generate(head.id, { n: p.expansions, unit: unitAt(search, head.id, p) });
+				const next = await search.generate(head.id, { n: p.expansions, unit: stepUnit(search, head, p.depth) });
 				if (next.length === 0) return;
 				head = await best(search, next, p);
 			}
@@ -71,11 +75,6 @@ async function best(search: Search, leaves: readonly TreeNode[], p: Params): Pro
 	);
 	for (const { id } of valued) if (id !== head.id) search.prune(id, 'dvts');
 	return head.node;
-}
-
-function unitAt(search: Search, id: number, { depth }: Params): 'step' | 'completion' {
-	const level = (node: number) => (search.tree.node(node) as TreeNode).depth;
-	return level(id) - level(search.root) + 1 < depth ? 'step' : 'completion';
 }
 
 /** Open leaves of each subtree that has not ended. First steps belong to subtrees by their place, `expansions` to each. */

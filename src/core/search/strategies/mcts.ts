@@ -9,6 +9,7 @@ import { aside, isOpen, mergeAlike } from '../siblings.ts';
 import type { Conclusion, Strategy } from '../strategy.ts';
 import { puct, TreePolicy, uct } from '../treePolicy.ts';
 import { maxDepth, maxSimulations, maxWidth } from './limits.ts';
+import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
 	simulations: v.optional(count('Simulations: selection, expansion, evaluation and backup', 1, maxSimulations), 64),
@@ -124,8 +125,7 @@ function expandOnce(search: Search, p: Params, expanding: Map<number, Promise<vo
 }
 
 async function expand(search: Search, node: TreeNode, { expansions, depth }: Params): Promise<void> {
-	const level = node.depth - (search.tree.node(search.root) as TreeNode).depth;
-	const children = await search.generate(node.id, { n: expansions, unit: level + 1 < depth ? 'step' : 'completion' });
+	const children = await search.generate(node.id, { n: expansions, unit: stepUnit(search, node, depth) });
 	mergeAlike(search, children);
 }
 
