@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { trainerEnvironment as names } from '../protocol/trainerLink.ts';
 import { ProcessTree } from '../rewards/processTree.ts';
 import { underWatch } from '../rewards/underWatch.ts';
 import { runFiles } from '../runs/runFiles.ts';
@@ -17,9 +18,15 @@ export interface TrainerProcessOptions {
 	/** Folder with the package reasoning_lab_trainer. */
 	readonly folder: string;
 	readonly environment: NodeJS.ProcessEnv;
-	/** Its engine.log takes what the trainer prints; null: standard error does. */
+	/** Its engine.log takes what the trainer prints, and its temporary files lie there; null: standard error, and elsewhere. */
 	readonly run: string | null;
 }
+
+/**
+ * Below a run, while its trainer lives. Not in the folder of temporary files, since nobody would remove it there after a kill;
+ * names like this are removed when a run is resumed.
+ */
+const scratchName = '.trainer.tmp';
 
 export interface TrainerExit {
 	readonly code: number | null;
@@ -42,11 +49,13 @@ const inOwnGroup = 'import os, sys; os.setpgid(0, 0); os.execv("/bin/sh", sys.ar
 export class TrainerProcess {
 	readonly #child: ChildProcess;
 	readonly #tree: ProcessTree;
+	readonly #scratch: string | null;
 	readonly exit: Promise<TrainerExit>;
 	#ended = false;
 
-	private constructor(child: ChildProcess, marker: string, words: () => Promise<string>) {
+	private constructor(child: ChildProcess, marker: string, scratch: string | null, words: () => Promise<string>) {
 		this.#child = child;
+		this.#scratch = scratch;
 		this.#tree = new ProcessTree(child.pid as number, marker);
 		this.exit = new Promise((resolve) => {
 			child.once('exit', (code, signal) => {
@@ -64,6 +73,8 @@ export class TrainerProcess {
 		// What the trainer starts may leave its process group; its environment tells whose it is.
 		const marker = `REASONING_LAB_TRAINER_GROUP=${randomBytes(12).toString('hex')}`;
 		const [name = '', value = ''] = marker.split('=');
+		const scratch = run === null ? null : join(run, scratchName);
+		if (scratch !== null) await mkdir(scratch, { recursive: true });
 		const log = run === null ? null : await openToAppend(join(run, runFiles.log));
 		try {
 			const start = log === null ? 0 : (await log.stat()).size;
@@ -76,7 +87,7 @@ export class TrainerProcess {
 				cwd: folder,
 				windowsHide: true,
 				stdio: ['ignore', output, output, 'pipe'],
-				env: { ...environment, [name]: value },
+				env: { ...environment, ...(scratch === null ? {} : { [names.scratch]: scratch }), [name]: value },
 			});
 			let said = '';
 			for (const stream of [child.stdout, child.stderr]) {
@@ -90,7 +101,7 @@ export class TrainerProcess {
 				child.once('spawn', resolve);
 				child.once('error', (error: NodeJS.ErrnoException) => reject(cannotStart(python, error)));
 			});
-			return new TrainerProcess(child, marker, async () => (run === null ? said : readLogFrom(run, start)));
+			return new TrainerProcess(child, marker, scratch, async () => (run === null ? said : readLogFrom(run, start)));
 		} finally {
 			await log?.close();
 		}
@@ -112,6 +123,7 @@ export class TrainerProcess {
 		clearTimeout(timer);
 		await this.#tree.kill();
 		await this.exit;
+		if (this.#scratch !== null) await rm(this.#scratch, { recursive: true, force: true }).catch(() => undefined);
 	}
 
 	/** Ends it at once. */

@@ -18,6 +18,8 @@ export const trainerEnvironment = {
 	/** Path of the socket; on Windows the name of the pipe. */
 	socket: 'REASONING_LAB_TRAINER_SOCKET',
 	token: 'REASONING_LAB_TRAINER_TOKEN',
+	/** A folder for temporary files, which the driver removes. Missing where the driver does not see the trainer's disk. */
+	scratch: 'REASONING_LAB_TRAINER_SCRATCH',
 } as const;
 
 /**

@@ -3,7 +3,7 @@ import { link, lstat, open, readdir, rm, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../base/failure.ts';
-import { asidePath, ensureFolder, renameOver } from './atomicFile.ts';
+import { asidePath, ensureFolder } from './atomicFile.ts';
 import { heartbeatMs, silentMs } from './lockTimes.ts';
 import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
 
@@ -41,7 +41,7 @@ const fileOf = (folder: string, generation: number) => join(folder, String(gener
  *
  * The lock is a folder of numbered files; the highest number is the lock, its content names the holder. Who finds the
  * highest number released or its holder dead creates the next one; creating fails if it is there, so of any number of
- * contenders one wins. Numbers never go back: a release rewrites the file in place of deleting it, only lower numbers
+ * contenders one wins. Numbers never go back: a release overwrites the end of the file in place of deleting it, only lower numbers
  * are deleted, and who created a number looks again whether a higher one is there. So a contender that acts on an old
  * look cannot take a lock that somebody else has taken since.
  */
@@ -111,7 +111,7 @@ export class RunLock {
 	static async #create(folder: string, generation: number, identity: ProcessIdentity): Promise<RunLock | null> {
 		const path = fileOf(folder, generation);
 		const aside = asidePath(path);
-		const content = JSON.stringify({ ...identity, released: false });
+		const content = entryText(identity);
 		try {
 			await writeFile(aside, content, { flag: 'wx' });
 			// A link appears with its whole content at once, or fails if the name is taken.
@@ -122,6 +122,7 @@ export class RunLock {
 				return null;
 			}
 			for (const old of all) if (old < generation) await rm(fileOf(folder, old), { force: true });
+			await removeAsides(folder, generation);
 			return new RunLock(folder, generation, identity);
 		} finally {
 			await rm(aside, { force: true });
@@ -138,15 +139,33 @@ export class RunLock {
 		if (this.#timer === null) return;
 		clearInterval(this.#timer);
 		this.#timer = null;
-		const path = fileOf(this.#folder, this.#generation);
-		const aside = asidePath(path);
 		try {
-			await writeFile(aside, JSON.stringify({ ...this.#identity, released: true }), { flag: 'wx' });
-			await renameOver(aside, path);
+			// In place, over as many bytes as are there: that needs no room on a full disk and leaves no second file behind.
+			const file = await open(fileOf(this.#folder, this.#generation), constants.O_WRONLY | (constants.O_NONBLOCK ?? 0));
+			try {
+				const from = Buffer.byteLength(entryText(this.#identity)) - held.length;
+				await file.write(released, from);
+			} finally {
+				await file.close();
+			}
 		} catch {
-			// A full disk or a deleted folder: the process ends soon, and a dead holder blocks nobody.
-			await rm(aside, { force: true }).catch(() => undefined);
+			// A read-only disk or a deleted folder: the process ends soon, and a dead holder blocks nobody.
 		}
+	}
+}
+
+/** The ends of an entry's text, equally long. */
+const held = 'false}';
+const released = 'true} ';
+
+const entryText = ({ host, boot, pid, processStart }: ProcessIdentity) =>
+	`${JSON.stringify({ host, boot, pid, processStart }).slice(0, -1)},"released":${held}`;
+
+/** Removes what contenders for earlier generations left behind when they died; one that still lives looks again. */
+async function removeAsides(folder: string, generation: number): Promise<void> {
+	for (const name of await readdir(folder)) {
+		const of = /^\.(\d{1,9})\..*\.tmp$/.exec(name)?.[1];
+		if (of !== undefined && Number(of) < generation) await rm(join(folder, name), { force: true });
 	}
 }
 
@@ -156,7 +175,8 @@ async function linkOrCopy(aside: string, path: string, content: string): Promise
 		return true;
 	} catch (error) {
 		const code = (error as NodeJS.ErrnoException).code;
-		if (code === 'EEXIST') return false;
+		// ENOENT: who has taken a later generation has removed what lay aside.
+		if (code === 'EEXIST' || code === 'ENOENT') return false;
 		if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS' && code !== 'EMLINK')
 			throw error;
 	}

@@ -117,8 +117,9 @@ export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): 
 	}
 }
 
-/** Fails with `exists` where there is something under the name. */
+/** Fails with `exists` where there is something under the name, except an empty file: a search was killed before it wrote there. */
 export async function requireNew(path: string): Promise<void> {
-	if ((await lstat(path).catch(() => null)) === null) return;
+	const info = await lstat(path).catch(() => null);
+	if (info === null || (info.isFile() && info.size === 0)) return;
 	throw new Failure('exists', `${path} is there already.`, 'Choose another name for the log.');
 }

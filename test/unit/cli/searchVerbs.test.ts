@@ -33,6 +33,11 @@ describe('reasoning-lab search', () => {
 		const again = await place.run(context, 'search', ...asked, '--log', log);
 		assert.equal(again.status, 2);
 		assert.match(again.stderr, /is there already/);
+		// A search that was killed at its start leaves an empty log.
+		await writeFile(join(place.folder, 'killed.jsonl'), '');
+		const anew = await place.run(context, 'search', ...asked, '--log', 'killed.jsonl');
+		assert.equal(anew.status, 0, anew.stderr);
+		assert.equal((await readTreeLog(join(place.folder, 'killed.jsonl'))).tree.nodes.length, 6);
 	});
 
 	it('ends well by Ctrl+C, with the end in its log', async (context) => {

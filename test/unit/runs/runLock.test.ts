@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ownIdentity } from '../../../src/runs/processIdentity.ts';
@@ -112,4 +112,22 @@ test('a holder that is about to end is waited for, as long as it is said', async
 	assert.equal(taken, false);
 	await first.release();
 	await (await second).release();
+});
+
+test('a lock is released on a full or read-only folder without a second file, and what dead contenders left goes', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	const lock = await RunLock.acquire(folder, 'The run');
+	await writeFile(join(folder, '.000001.99.abc.tmp'), 'left by a process that was killed');
+	const mode = (await stat(folder)).mode;
+	// No new name can be made here, unless by root: then only the names left behind tell.
+	await chmod(folder, 0o555);
+	await lock.release();
+	await chmod(folder, mode);
+	assert.equal(await RunLock.holder(folder), null);
+	assert.deepEqual((await readdir(folder)).sort(), ['.000001.99.abc.tmp', '000001']);
+	const entry = JSON.parse(await readFile(join(folder, '000001'), 'utf8')) as { pid: number; released: boolean };
+	assert.deepEqual([entry.pid, entry.released], [process.pid, true]);
+	const next = await RunLock.acquire(folder, 'The run');
+	assert.deepEqual(await readdir(folder), ['000002']);
+	await next.release();
 });

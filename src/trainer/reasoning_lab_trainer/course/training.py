@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ import torch
 from ..data.problems import open_problems
 from ..failure import Failure
 from ..link.client import Link
-from ..link.messages import Assignment
+from ..link.messages import SCRATCH_VARIABLE, Assignment
 from ..models.heads import make_head
 from ..policy.orders import take_orders
 from ..trl.in_process_rewards import open_in_process_rewards
@@ -35,7 +36,8 @@ NO_RECIPE: dict[str, Any] = {
 
 def work(link: Link | None, world: World, assignment: Assignment) -> None:
     """All that is assigned. Raises Failure, and RunStopped where the driver wanted no more."""
-    with TemporaryDirectory(prefix="reasoning-lab-") as scratch:
+    # The driver's folder is removed by the driver, even after this process was killed.
+    with TemporaryDirectory(prefix="reasoning-lab-", dir=os.environ.get(SCRATCH_VARIABLE)) as scratch:
         context = Context(link, world, assignment, Path(scratch))
         if assignment["mode"] == "serve":
             serve(context)
