@@ -86,7 +86,7 @@ async function missingFiles(
 		// Where the cluster sees it and this machine does not.
 		if (recipe.engine === 'ray' && isAbsolute(name)) continue;
 		const there = await stat(path).catch(() => null);
-		if (there !== null && (kind === 'any' || there.isFile())) continue;
+		if (there?.isFile() || (there?.isDirectory() && kind !== 'file') || (there !== null && kind === 'any')) continue;
 		faults.push({ ...placeOf(text, [...written]), path: formatPath(written), message: missing(name, recipe, key) });
 	}
 	return faults;

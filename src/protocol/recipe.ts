@@ -62,7 +62,7 @@ export const taskDatasetSchema = v.strictObject({
 export const fileDatasetSchema = v.strictObject({
 	path: v.optional(
 		text(
-			'A JSONL file, relative to the recipe: one object per line. pytorch: also JSON, CSV, Parquet, or a hub id (default: that of "preset").',
+			'A file of rows (JSONL, JSON, CSV, TSV or Parquet) or a folder of Parquet files, relative to the recipe. pytorch: also Arrow, or a hub id (default: that of "preset").',
 		),
 	),
 	preset: v.optional(choice(presetNames, 'A known dataset, which says how rows are read, and its hub id.')),
@@ -286,7 +286,7 @@ export const recipeSchema = v.strictObject({
 	seed: v.optional(count('Seed of everything random.', 0, 4294967295), 1),
 	dataset: described(
 		v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...}, {"path": ...} or {"preset": ...}'),
-		'Where the problems come from: a task generator or a JSONL file.',
+		'Where the problems come from: a task generator or a file of rows.',
 	),
 	model: described(modelSchema, 'The policy: sizes of a new model, or where a trained one lies.'),
 	pytorch: v.optional(described(pytorchSchema, 'How the pytorch and ray engines compute.')),

@@ -1,14 +1,19 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { createTask } from '../core/dataset/createTask.ts';
-import { type DatasetColumns, parseDataset } from '../core/dataset/datasetRows.ts';
+import type { DatasetColumns } from '../core/dataset/datasetRows.ts';
+import type { Problem } from '../core/dataset/problem.ts';
 import type { ProblemSource } from '../core/dataset/problemSource.ts';
 import { onlyTrainerReads } from '../core/dataset/readableHere.ts';
 import { rowsSource, splitRows } from '../core/dataset/rowsSource.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
 import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
+import { openTable } from './dataset/openTable.ts';
+import { partsOf } from './dataset/partsTable.ts';
+import { problemRows } from './dataset/problemRows.ts';
 import { openNamed } from './safeFile.ts';
 import { utf8Text } from './textEncoding.ts';
 
@@ -28,11 +33,7 @@ export async function readDataFile(path: string): Promise<string> {
 	try {
 		const { size } = await handle.stat();
 		if (size > largestDataset) {
-			throw new Failure(
-				'unsupported',
-				`${what} has ${size} bytes; this engine reads up to ${largestDataset}.`,
-				'Train on a part of it, or use the pytorch engine.',
-			);
+			throw tooLarge(what, size);
 		}
 		return utf8Text(await handle.readFile(), what);
 	} catch (error) {
@@ -42,26 +43,70 @@ export async function readDataFile(path: string): Promise<string> {
 	}
 }
 
-const hashOf = (...texts: readonly string[]) => {
-	const hash = createHash('sha256');
-	for (const text of texts) hash.update(text).update('\0');
-	return hash.digest('hex');
-};
-
 /** Opens a recipe's dataset. Throws `missing` and `invalid` (naming file and line) before any work. */
 export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDataset> {
 	if ('task' in dataset) {
-		return { source: taskSource(createTask(dataset as TaskDataset)), hash: hashOf(JSON.stringify(dataset)) };
+		const hash = createHash('sha256').update(JSON.stringify(dataset)).update('\0').digest('hex');
+		return { source: taskSource(createTask(dataset as TaskDataset)), hash };
 	}
 	const unread = onlyTrainerReads(dataset);
-	if (unread !== null) throw new Failure('unsupported', unread, 'Name a JSONL file or a task.');
-	const columns: DatasetColumns = dataset;
-	const text = await readDataFile(dataset.path);
-	const rows = parseDataset(text, dataset.path, columns);
-	const heldOutText = dataset.heldOut === null ? null : await readDataFile(dataset.heldOut);
-	const heldOut = heldOutText === null ? null : parseDataset(heldOutText, dataset.heldOut as string, columns);
+	if (unread !== null) throw new Failure('unsupported', unread, 'Name a file of rows (JSONL, CSV, Parquet) or a task.');
+	const rows = await readProblems(dataset.path, dataset);
+	const heldOut = dataset.heldOut === null ? null : await readProblems(dataset.heldOut, dataset);
+	const hash = createHash('sha256')
+		.update(JSON.stringify({ ...dataset, path: '', heldOut: '' }))
+		.update('\0');
+	await addContent(hash, dataset.path);
+	if (dataset.heldOut === null) hash.update('\0');
+	else await addContent(hash, dataset.heldOut);
 	return {
 		source: rowsSource(basename(dataset.path), splitRows(rows, heldOut, dataset.heldOutShare)),
-		hash: hashOf(JSON.stringify({ ...dataset, path: '', heldOut: '' }), text, heldOutText ?? ''),
+		hash: hash.digest('hex'),
 	};
+}
+
+async function readProblems(path: string, columns: DatasetColumns): Promise<Problem[]> {
+	const table = await openTable(path, { anyName: true });
+	try {
+		if ((table.size ?? 0) > largestDataset) throw tooLarge(`The dataset ${path}`, table.size ?? 0);
+		const problems: Problem[] = [];
+		let held = 0;
+		for await (const { problem } of problemRows(table, columns, { name: path })) {
+			problems.push(problem);
+			if (table.format !== 'parquet') continue;
+			// A few bytes of Parquet may be many rows.
+			held += heldCharacters(problem.row);
+			if (held > largestDataset) throw tooLarge(`The dataset ${path}, decoded,`, held);
+		}
+		if (problems.length > 0) return problems;
+		throw new Failure('invalid', `${path} has no rows.`, 'Write one JSON object with prompt and answer on each line.');
+	} finally {
+		await table.close();
+	}
+}
+
+function tooLarge(what: string, size: number): Failure {
+	return new Failure(
+		'unsupported',
+		`${what} has ${size} bytes; this engine reads up to ${largestDataset}.`,
+		'Train on a part of it, or use the pytorch engine.',
+	);
+}
+
+function heldCharacters(value: unknown): number {
+	if (typeof value === 'string') return value.length;
+	if (typeof value !== 'object' || value === null) return 8;
+	let characters = 8;
+	for (const inner of Object.values(value)) characters += heldCharacters(inner);
+	return characters;
+}
+
+/** The bytes of a file, or of each file of a folder, and a mark of their end. */
+async function addContent(hash: Hash, path: string): Promise<void> {
+	const files = (await stat(path)).isDirectory() ? await partsOf(path) : [path];
+	for (const file of files) {
+		const handle = await openNamed(file);
+		for await (const bytes of handle.createReadStream()) hash.update(bytes as Buffer);
+		hash.update('\0');
+	}
 }

@@ -2,7 +2,9 @@ import { stat } from 'node:fs/promises';
 import { type ParseError, parse } from 'jsonc-parser';
 import { Failure } from '../base/failure.ts';
 import { type ParsedRecipe, parseRecipe, recipeOrThrow, repeatedKeys } from '../core/recipe/parseRecipe.ts';
+import type { RecipeFile } from '../core/recipe/recipeFiles.ts';
 import type { Recipe } from '../protocol/recipe.ts';
+import { partsOf } from './dataset/partsTable.ts';
 import { readNamed } from './safeFile.ts';
 
 /** A recipe is written by hand. */
@@ -65,7 +67,7 @@ export async function requireFile(
 	path: string,
 	key: string,
 	recipe: string,
-	kind: 'file' | 'any' = 'file',
+	kind: RecipeFile['kind'] = 'file',
 ): Promise<void> {
 	const info = await stat(path).catch(() => null);
 	if (info === null) {
@@ -75,7 +77,12 @@ export async function requireFile(
 			'Correct the path, or put the file there.',
 		);
 	}
-	if (kind === 'file' && !info.isFile()) {
+	if (kind === 'rows' && info.isDirectory()) {
+		await partsOf(path).catch((error: unknown) => {
+			const { message, action } = Failure.from(error);
+			throw new Failure('invalid', `"${key}" of ${recipe} names ${path}: ${message}`, action);
+		});
+	} else if (kind !== 'any' && !info.isFile()) {
 		throw new Failure('invalid', `"${key}" of ${recipe} names ${path}, which is not a file.`, 'Name a file.');
 	}
 }

@@ -7,7 +7,7 @@ export function isHubDataset(path: string): boolean {
 	return hasHubDatasetForm(path);
 }
 
-const binary: readonly string[] = ['csv', 'tsv', 'parquet', 'arrow'];
+const readByTrainer: readonly string[] = ['json', 'csv', 'tsv', 'parquet', 'arrow'];
 
 function files(dataset: ResolvedDataset): string[] {
 	return 'task' in dataset ? [] : [dataset.path, ...(dataset.heldOut === null ? [] : [dataset.heldOut])];
@@ -15,15 +15,23 @@ function files(dataset: ResolvedDataset): string[] {
 
 /** Whether only the trainer, in Python, reads it (of a recipe for the pytorch engine): its problems are not known before. */
 export function isReadByTrainer(dataset: ResolvedDataset): boolean {
-	return files(dataset).some((path) => isHubDataset(path) || ['json', ...binary].includes(dataFileKind(path) ?? ''));
+	return files(dataset).some((path) => isHubDataset(path) || readByTrainer.includes(dataFileKind(path) ?? ''));
 }
 
 /** Why problems of a dataset cannot be shown in the editor, in a sentence; null: they can. */
 export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
-	const path = files(dataset).find((one) => isHubDataset(one) || binary.includes(dataFileKind(one) ?? ''));
-	if (path === undefined) return null;
-	const where = isHubDataset(path) ? 'lies on the hub' : `is a ${dataFileKind(path)} file`;
-	return `${path} ${where}, which only the trainer reads, during a run.`;
+	for (const path of files(dataset)) {
+		const where = isHubDataset(path) ? 'lies on the hub' : unreadFile(path);
+		if (where !== null) return `${path} ${where}, which only the trainer reads, during a run.`;
+	}
+	return null;
+}
+
+/** What a file is that only the trainer reads, by its name: "is compressed"; null: it is read here, too. */
+export function unreadFile(path: string): string | null {
+	const kind = dataFileKind(path);
+	if (kind === 'arrow') return 'is an arrow file';
+	return kind !== null && /\.(gz|zst)$/i.test(path) ? 'is compressed' : null;
 }
 
 /** The task whose verifier decides what is right; null: answers are compared with the gold one. */

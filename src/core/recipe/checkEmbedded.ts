@@ -9,6 +9,7 @@ import {
 	type SftStage,
 	type Stage,
 } from '../../protocol/recipe.ts';
+import { unreadFile } from '../dataset/readableHere.ts';
 import { dataFileKind } from './hubId.ts';
 import type { PathFault, Report } from './pathFault.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
@@ -47,15 +48,15 @@ export function checkEmbedded(recipe: Recipe, report: Report): void {
 		if (dataset.path === undefined && dataset.preset !== undefined) {
 			report(
 				['dataset', 'preset'],
-				`The embedded engine does not read the hub: add "path" with ${dataset.preset} as a JSONL file, or set "engine": "pytorch".`,
+				`The embedded engine does not read the hub: add "path" with ${dataset.preset} as a file, or set "engine": "pytorch".`,
 			);
 		}
 		for (const key of ['path', 'heldOut'] as const) {
-			const kind = dataFileKind(dataset[key] ?? '');
-			if (kind === null || !['csv', 'tsv', 'parquet', 'arrow'].includes(kind)) continue;
+			const unread = unreadFile(dataset[key] ?? '');
+			if (unread === null) continue;
 			report(
 				['dataset', key],
-				`The embedded engine reads JSONL, and "${dataset[key]}" is ${kind}: convert it, or set "engine": "pytorch".`,
+				`"${dataset[key]}" ${unread}, which the embedded engine does not read: convert it, or set "engine": "pytorch".`,
 			);
 		}
 	}

@@ -7,8 +7,8 @@ export interface RecipeFile {
 	readonly key: readonly (string | number)[];
 	/** Absolute. */
 	readonly path: string;
-	/** `any`: a folder will do, too. */
-	readonly kind: 'file' | 'any';
+	/** `any`: a folder will do, too; `rows`: one of Parquet files. */
+	readonly kind: 'file' | 'rows' | 'any';
 }
 
 /** Everything that must be there before a run begins; reward files aside, which are copied with what they import. */
@@ -17,7 +17,8 @@ export function recipeFiles(recipe: ResolvedRecipe): RecipeFile[] {
 	const embedded = engine === 'embedded';
 	const files: RecipeFile[] = [];
 	const data = (path: string, ...key: (string | number)[]) => {
-		if (embedded || !hasHubDatasetForm(path)) files.push({ key, path, kind: embedded ? 'file' : 'any' });
+		const kind = !embedded ? 'any' : key[0] === 'dataset' ? 'rows' : 'file';
+		if (embedded || !hasHubDatasetForm(path)) files.push({ key, path, kind });
 	};
 	if ('path' in dataset) {
 		data(dataset.path, 'dataset', 'path');

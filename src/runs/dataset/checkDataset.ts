@@ -4,11 +4,11 @@ import { Failure } from '../../base/failure.ts';
 import { parseDatasetRow } from '../../core/dataset/datasetRows.ts';
 import { DatasetCounter, type DatasetReport } from '../../core/dataset/hygiene/datasetReport.ts';
 import { type ColumnMapping, datasetColumns, guessMapping } from '../../core/dataset/table/columnMapping.ts';
-import type { TableRow } from '../../core/dataset/table/tableRow.ts';
 import { inTurns } from '../importers/turns.ts';
 import type { OnWalk } from './dataTable.ts';
 import { rowsOf } from './exportRows.ts';
 import { openTable } from './openTable.ts';
+import { problemRows } from './problemRows.ts';
 import { sampleTable } from './sampleTable.ts';
 import { openTests } from './walkOverlaps.ts';
 
@@ -48,17 +48,8 @@ export async function checkDataset(
 		for (const one of against) tests.push(await openTests(one, signal, named.prompt));
 		const counter = new DatasetCounter(tests);
 		let rows = 0;
-		for await (const read of table.scan(signal, onWalk)) {
-			const parsed = read.value === null ? null : parseDatasetRow(read.value, read.row + 1, columns);
-			if (parsed?.kind !== 'row') {
-				const why = parsed === null ? (read.fault ?? 'cannot be read') : parsed.fault.message;
-				throw new Failure(
-					'invalid',
-					`${name}, ${placeOf(read)}, ${why}.`,
-					actionOf(parsed?.fault.action ?? read.action),
-				);
-			}
-			counter.add(read.row, parsed.problem);
+		for await (const { row, problem } of problemRows(table, columns, { name, signal, onWalk, advice: actionOf })) {
+			counter.add(row, problem);
 			rows++;
 		}
 		if (rows === 0) throw new Failure('invalid', `${name} has no rows.`, 'Name another file.');
@@ -88,11 +79,6 @@ function chosen(guessed: ColumnMapping, { prompt, answer, solution }: NamedColum
 		solution: solution ?? (own && guessed.solution === guessed.answer ? null : guessed.solution),
 		preset: own || solution !== undefined ? null : guessed.preset,
 	};
-}
-
-/** Where a row stands, as its file counts. */
-export function placeOf({ row, line }: TableRow): string {
-	return line === undefined ? `row ${row + 1}` : `line ${line}`;
 }
 
 /** @param action for a recipe, whose columns are options here */

@@ -1,10 +1,13 @@
+import { stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { SeparatedSplits } from '../../core/dataset/table/recordSplitter.ts';
 import { columnNames, guessDelimiter, parseSeparated } from '../../core/dataset/table/separatedValues.ts';
 import { OpenedFile } from '../importers/openedFile.ts';
+import { utf8Text } from '../textEncoding.ts';
 import type { DataTable } from './dataTable.ts';
 import { ParquetTable } from './parquetTable.ts';
+import { PartsTable } from './partsTable.ts';
 import { RecordTable } from './recordTable.ts';
 
 /** Extensions of the files that are read, without the dot. */
@@ -14,13 +17,15 @@ export const tableExtensions = ['jsonl', 'ndjson', 'json', 'csv', 'tsv', 'parque
 const headBytes = 1 << 20;
 
 /**
- * Opens a file of rows that a person chose. Fails with `missing`, `invalid` (no regular file, no text), `unsupported`
- * (another extension or encoding) or `corrupt`.
+ * Opens a file of rows, or a folder of Parquet files, that a person chose. Fails with `missing`, `invalid` (no regular file, no
+ * text), `unsupported` (another extension or encoding) or `corrupt`.
+ * @param anyName whether a file with another extension has lines of JSON, and is not refused
  */
-export async function openTable(path: string): Promise<DataTable> {
+export async function openTable(path: string, { anyName = false } = {}): Promise<DataTable> {
+	if ((await stat(path).catch(() => null))?.isDirectory()) return PartsTable.open(path);
 	const name = basename(path);
 	const extension = extname(path).slice(1).toLowerCase();
-	if (!(tableExtensions as readonly string[]).includes(extension)) {
+	if (!anyName && !(tableExtensions as readonly string[]).includes(extension)) {
 		throw new Failure('unsupported', `${name} is none of ${tableExtensions.join(', ')}.`, 'Convert it first.');
 	}
 	const file = await OpenedFile.chosen(path);
@@ -28,7 +33,7 @@ export async function openTable(path: string): Promise<DataTable> {
 		if (extension === 'parquet') return await ParquetTable.open(file, name);
 		const head = await file.read(0, Math.min(file.size, headBytes));
 		const begin = textBegin(head, name);
-		if (extension === 'csv' || extension === 'tsv') return separated(file, head, begin, extension);
+		if (extension === 'csv' || extension === 'tsv') return separated(file, name, head, begin, extension);
 		const lines = extension !== 'json' || isJsonLines(head.subarray(begin));
 		return new RecordTable(file, { format: lines ? 'jsonl' : 'json' }, begin);
 	} catch (error) {
@@ -49,7 +54,13 @@ function textBegin(head: Uint8Array, name: string): number {
 	return a === 0xef && b === 0xbb && c === 0xbf ? 3 : 0;
 }
 
-function separated(file: OpenedFile, head: Uint8Array, begin: number, format: 'csv' | 'tsv'): RecordTable {
+function separated(
+	file: OpenedFile,
+	name: string,
+	head: Uint8Array,
+	begin: number,
+	format: 'csv' | 'tsv',
+): RecordTable {
 	const text = new TextDecoder().decode(head.subarray(begin));
 	const delimiter = format === 'tsv' ? '\t' : guessDelimiter(text.split('\n', 1)[0] ?? '');
 	const splitter = new SeparatedSplits(delimiter);
@@ -60,7 +71,7 @@ function separated(file: OpenedFile, head: Uint8Array, begin: number, format: 'c
 	splitter.push(head.subarray(begin), begin, found);
 	if (head.length === file.size) splitter.end(head.length, found);
 	const [start, end] = (first ?? [begin, head.length]) as readonly [number, number];
-	const names = columnNames(parseSeparated(new TextDecoder().decode(head.subarray(start, end)), delimiter));
+	const names = columnNames(parseSeparated(utf8Text(head.subarray(start, end), name), delimiter));
 	return new RecordTable(file, { format, delimiter, names }, Math.min(file.size, end + 1));
 }
 

@@ -6,7 +6,7 @@ import {
 	SeparatedSplits,
 } from '../../core/dataset/table/recordSplitter.ts';
 import { parseSeparated, rowOfFields } from '../../core/dataset/table/separatedValues.ts';
-import { rowOfValue, type TableFormat, type TableRow } from '../../core/dataset/table/tableRow.ts';
+import { isRow, rowOfValue, type TableFormat, type TableRow } from '../../core/dataset/table/tableRow.ts';
 import type { OpenedFile } from '../importers/openedFile.ts';
 import { Turns } from '../importers/turns.ts';
 import { encodingAdvice } from '../textEncoding.ts';
@@ -187,7 +187,8 @@ export class RecordTable implements DataTable {
 			return { row, value: rowOfFields(syntax.names, parseSeparated(text, syntax.delimiter)), fault: null };
 		}
 		try {
-			return { row, value: rowOfValue(JSON.parse(text)), fault: null };
+			const value: unknown = JSON.parse(text);
+			return isRow(value) ? { row, value, fault: null } : { row, value: rowOfValue(value), fault: null, bare: true };
 		} catch {
 			const fault = end >= this.size ? 'is not whole JSON: it may still be being written' : 'is not JSON';
 			return { row, value: null, fault };

@@ -2,6 +2,7 @@ import { ColumnFinder, type TableColumn } from '../../core/dataset/table/tableCo
 import { cellText, type RowValue } from '../../core/dataset/table/tableRow.ts';
 import type { DataTable } from './dataTable.ts';
 import { ParquetTable } from './parquetTable.ts';
+import { PartsTable } from './partsTable.ts';
 
 /** Rows that are looked at before anything is shown, as far as that takes no longer than a moment. */
 const sampled = { rows: 200, ms: 250, bytes: 16 << 20 } as const;
@@ -21,7 +22,7 @@ export async function sampleTable(table: DataTable): Promise<{ columns: TableCol
 		if (++rows >= sampled.rows || bytes > sampled.bytes || performance.now() > until) break;
 	}
 	const { columns } = finder;
-	if (columns.length === 0 && table instanceof ParquetTable) {
+	if (columns.length === 0 && (table instanceof ParquetTable || table instanceof PartsTable)) {
 		return { columns: table.columns.map((name) => ({ name, type: 'empty', length: 0 })), values };
 	}
 	return { columns, values };

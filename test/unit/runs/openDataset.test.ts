@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readDataFile } from '../../../src/runs/openDataset.ts';
+import { columnCell } from '../../../src/core/dataset/columnCell.ts';
+import type { Problem } from '../../../src/core/dataset/problem.ts';
+import { checkDataset } from '../../../src/runs/dataset/checkDataset.ts';
+import { openTable } from '../../../src/runs/dataset/openTable.ts';
+import { openDataset, readDataFile } from '../../../src/runs/openDataset.ts';
 import { openNamed, readNamed } from '../../../src/runs/safeFile.ts';
 
 test('a file of data is text in UTF-8, or is refused with its line and the encoding that it seems to have', async (t) => {
@@ -55,4 +60,98 @@ test('a named file is never a pipe that is waited for, nor a device or a folder'
 	await assert.rejects(readNamed(join(folder, 'none.txt'), { what: 'The file' }), {
 		message: 'The file does not exist.',
 	});
+});
+
+const fixtures = join(import.meta.dirname, '../../fixtures/datasets');
+const columns = { prompt: 'prompt', answer: 'reward_model.ground_truth', solution: 'solution' };
+const opened = async (path: string, more: object = {}) => {
+	const { source, hash } = await openDataset({ ...columns, heldOutShare: 0.2, heldOut: null, path, ...more });
+	const all = [...source.heldOut(1000)];
+	for (let i = 0; i < (source.trainingRows ?? 0); i++) all.push(source.training(1, i));
+	return { problems: all.toSorted((a, b) => (a.prompt < b.prompt ? -1 : 1)), hash };
+};
+
+test('a recipe reads JSONL, JSON, CSV, Parquet and folders of Parquet as the same problems', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	// Written by Hugging Face's datasets: prompts are lists of messages, answers lie in an object.
+	const { problems, hash } = await opened(join(fixtures, 'parquet'));
+	assert.equal(problems.length, 40);
+	assert.ok(problems[0]?.prompt.startsWith('Answer with a number.\n\nWhat is 0 + 1? Gr\u00F6\u00DFe'));
+	assert.deepEqual([problems[0]?.answer, problems[0]?.solution], ['1', null]);
+	assert.equal((await opened(join(fixtures, 'parquet'))).hash, hash);
+	const rows = problems.map(({ row }) => row);
+	const plain = (problem: Problem) => ({ prompt: problem.prompt, answer: problem.answer, key: problem.key });
+	const lines = rows.map((row) => JSON.stringify(row)).join('\n');
+	const cell = (text: unknown) => `"${String(text).replaceAll('"', '""')}"`;
+	const flat = problems.map(({ prompt, answer }) => `${cell(prompt)},${cell(answer)}`);
+	const flatColumns = { answer: 'answer' };
+	for (const [name, text, more] of [
+		['a.jsonl', lines, {}],
+		['lines', lines, {}],
+		['b.json', JSON.stringify({ data: rows }), {}],
+		['c.csv', ['prompt,answer', ...flat].join('\r\n'), flatColumns],
+	] as const) {
+		await writeFile(join(folder, name), text);
+		assert.deepEqual((await opened(join(folder, name), more)).problems.map(plain), problems.map(plain), name);
+	}
+	// Runs that were begun before resume: the hash is that of settings and text.
+	const settings = { ...columns, heldOutShare: 0.2, heldOut: '', path: '' };
+	const known = createHash('sha256')
+		.update(`${JSON.stringify(settings)}\0${lines}\0\0`)
+		.digest('hex');
+	assert.equal((await opened(join(folder, 'a.jsonl'))).hash, known);
+});
+
+test('what no recipe can read is refused with its place and what to do', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const at = (name: string) => join(folder, name);
+	await assert.rejects(opened(join(fixtures, 'saved')), {
+		reason: 'unsupported',
+		message: /save_to_disk/,
+		action: /to_parquet/,
+	});
+	await mkdir(at('empty'));
+	await assert.rejects(opened(at('empty')), { reason: 'invalid', message: /folder without Parquet files/ });
+	await mkdir(at('mixed'));
+	const [part = ''] = await readdir(join(fixtures, 'parquet'));
+	for (const name of ['train.parquet', 'test.parquet']) {
+		await copyFile(join(fixtures, 'parquet', part), join(folder, 'mixed', name));
+	}
+	await assert.rejects(opened(at('mixed')), { reason: 'invalid', message: /several splits \(test, train\)/ });
+	await writeFile(at('latin.jsonl'), Buffer.from('{"prompt":"a","answer":1}\n\n{"prompt":"\u00E9"}\n', 'latin1'));
+	await assert.rejects(opened(at('latin.jsonl'), { answer: 'answer' }), {
+		reason: 'invalid',
+		message: /latin\.jsonl, line 3, is not UTF-8/,
+		action: /It looks like ISO-8859-1/,
+	});
+	for (const [name, text, place] of [
+		['row.csv', 'prompt,answer\na,1\n\u00E9,2\n', /row 2, is not UTF-8/],
+		['head.csv', 'prompt,r\u00E9ponse\na,1\n', /head\.csv, line 1, is not UTF-8/],
+		['list.json', '[{"prompt":"a","answer":1},{"prompt":"\u00E9","answer":2}]', /row 2, is not UTF-8/],
+	] as const) {
+		await writeFile(at(name), Buffer.from(text, 'latin1'));
+		await assert.rejects(opened(at(name), { answer: 'answer' }), { message: place, action: /iconv/ }, name);
+	}
+	await writeFile(at('odd.jsonl'), '{"prompt":"a","answer":1}\n[1]\n');
+	await assert.rejects(opened(at('odd.jsonl'), { answer: 'answer' }), /line 2, is not a JSON object/);
+});
+
+test('dataset check reads a folder of Parquet with prompts of messages and nested answers', async () => {
+	const { facts, columns: found } = await checkDataset(join(fixtures, 'parquet'), {}, [join(fixtures, 'parquet')]);
+	assert.equal(facts.rows, 40);
+	assert.deepEqual([found.prompt, found.answer], ['prompt', 'reward_model.ground_truth']);
+	const table = await openTable(join(fixtures, 'parquet'));
+	const ends = await table.rows(12, 15);
+	assert.deepEqual(
+		ends.map(({ row, value }) => [row, columnCell(value ?? {}, 'extra_info.index')]),
+		[
+			[12, 12],
+			[13, 13],
+			[14, 14],
+		],
+	);
+	assert.equal((await table.rows(39, 60)).length, 1);
+	await table.close();
 });

@@ -47,7 +47,7 @@ test('a recipe at fault makes no folder and is told with its place', async (cont
 		[{ ...recipe, model: { layers: 1, width: 30, heads: 4 } }, /not a multiple of "heads"/],
 		[{ ...recipe, name: '../../etc' }, /cannot name a folder/],
 		[{ ...recipe, dataset: { path: 'gone.jsonl' } }, /names .*gone\.jsonl, which does not exist/],
-		[{ ...recipe, dataset: { path: '.' } }, /is not a file/],
+		[{ ...recipe, dataset: { path: '.' } }, /is a folder without Parquet files/],
 		[{ ...recipe, rewards: [{ file: 'no.reward.ts' }] }, /rewards\[0\]\.file/],
 		[{ ...recipe, model: { path: 'nowhere' } }, /model\.path/],
 	];

@@ -15,12 +15,17 @@ export interface TableRow {
 	readonly action?: string;
 	/** From 1, in a file of lines that is read from its beginning. */
 	readonly line?: number;
+	/** It is a JSON value that is no object. */
+	readonly bare?: true;
 }
 
 /** A JSON value as a row: what is no object is the one field `value`. */
 export function rowOfValue(value: unknown): RowValue {
-	if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as RowValue;
-	return { value };
+	return isRow(value) ? value : { value };
+}
+
+export function isRow(value: unknown): value is RowValue {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** One line with what a cell holds: texts as they are, lists and objects as JSON, nothing for null. */

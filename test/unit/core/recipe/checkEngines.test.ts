@@ -67,10 +67,13 @@ describe('what the embedded engine lacks', () => {
 		[{ template: { ...tags, chat: true } }, /^template\.chat: "chat" needs a chat template/],
 		[{ model: { path: 'm', template: 'chat.jinja' } }, /^model\.template: .* set "engine": "pytorch"/],
 		[{ model: { path: 'm', revision: 'main' } }, /^model\.revision/],
-		[{ dataset: { path: 'train.parquet' } }, /^dataset\.path: The embedded engine reads JSONL, and .* is parquet/],
-		[{ dataset: { path: 'a.jsonl', heldOut: 'test.csv' } }, /^dataset\.heldOut: .* is csv/],
+		[
+			{ dataset: { path: 'train.arrow' } },
+			/^dataset\.path: "train\.arrow" is an arrow file, which the embedded engine does not/,
+		],
+		[{ dataset: { path: 'a.jsonl', heldOut: 'test.csv.gz' } }, /^dataset\.heldOut: .* is compressed/],
 		[{ dataset: { path: 'a.jsonl', split: 'train' } }, /^dataset\.split/],
-		[{ dataset: { preset: 'gsm8k' } }, /^dataset\.preset: .* add "path" with gsm8k as a JSONL file/],
+		[{ dataset: { preset: 'gsm8k' } }, /^dataset\.preset: .* add "path" with gsm8k as a file/],
 		[{ dataset: { prompt: 'q' } }, /^dataset: "dataset" names no data: add "task", "path" or "preset"/],
 	]);
 

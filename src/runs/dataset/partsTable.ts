@@ -1,0 +1,134 @@
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { TableRow } from '../../core/dataset/table/tableRow.ts';
+import { OpenedFile } from '../importers/openedFile.ts';
+import type { DataTable, OnWalk } from './dataTable.ts';
+import { ParquetTable } from './parquetTable.ts';
+
+/** Each is an open file. */
+const maxParts = 500;
+const splitNames = ['train', 'training', 'test', 'validation', 'valid', 'val', 'dev', 'eval'];
+
+/** The Parquet files of a folder, in the order of their names, as one table. */
+export class PartsTable implements DataTable {
+	readonly format = 'parquet';
+	readonly size: number;
+	readonly stamp: string;
+	readonly rowCount: number;
+	readonly complete = true;
+	readonly columns: readonly string[];
+	readonly #parts: readonly ParquetTable[];
+
+	private constructor(parts: readonly ParquetTable[]) {
+		this.#parts = parts;
+		this.size = parts.reduce((sum, part) => sum + part.size, 0);
+		this.stamp = parts.map(({ stamp }) => stamp).join(' ');
+		this.rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0);
+		this.columns = [...new Set(parts.flatMap(({ columns }) => columns))];
+	}
+
+	/** Fails as {@link partsOf} and `ParquetTable.open`. */
+	static async open(folder: string): Promise<PartsTable> {
+		const parts: ParquetTable[] = [];
+		try {
+			for (const path of await partsOf(folder)) {
+				const file = await OpenedFile.chosen(path);
+				try {
+					parts.push(await ParquetTable.open(file, basename(path)));
+				} catch (error) {
+					await file.close();
+					throw error;
+				}
+			}
+			return new PartsTable(parts);
+		} catch (error) {
+			await Promise.all(parts.map((part) => part.close()));
+			throw error;
+		}
+	}
+
+	index(): Promise<void> {
+		return Promise.resolve();
+	}
+
+	async rows(from: number, to: number): Promise<TableRow[]> {
+		const rows: TableRow[] = [];
+		let start = 0;
+		for (const part of this.#parts) {
+			const end = start + part.rowCount;
+			if (from < end && to > start) {
+				for (const row of await part.rows(Math.max(from, start) - start, Math.min(to, end) - start)) {
+					rows.push({ ...row, row: start + row.row });
+				}
+			}
+			start = end;
+		}
+		return rows;
+	}
+
+	async *scan(signal?: AbortSignalLike, onWalk?: OnWalk): AsyncGenerator<TableRow> {
+		let start = 0;
+		for (const part of this.#parts) {
+			const before = start;
+			for await (const row of part.scan(signal, (done) => onWalk?.(before + done, this.rowCount))) {
+				yield { ...row, row: before + row.row };
+			}
+			start += part.rowCount;
+		}
+	}
+
+	async close(): Promise<void> {
+		await Promise.all(this.#parts.map((part) => part.close()));
+	}
+}
+
+/**
+ * Paths of the Parquet files in a folder. Fails with `invalid` where there are none, and where they are several splits: a test
+ * set must not be trained on because it lies in the same folder; with `unsupported` for what `save_to_disk` wrote.
+ */
+export async function partsOf(folder: string): Promise<string[]> {
+	const name = basename(folder);
+	const entries = await readdir(folder).catch((error: unknown) => {
+		throw Failure.from(error, `The folder ${name} cannot be read`);
+	});
+	if (entries.includes('dataset_dict.json') || (entries.includes('state.json') && !entries.some(isParquet))) {
+		throw new Failure(
+			'unsupported',
+			`${name} is a folder that save_to_disk of Hugging Face datasets wrote, in Arrow, which only the trainer reads.`,
+			'Write it as Parquet: datasets.load_from_disk(FOLDER).to_parquet(FILE), for each split.',
+		);
+	}
+	const names = entries.filter(isParquet).toSorted();
+	if (names.length === 0) {
+		throw new Failure(
+			'invalid',
+			`${name} is a folder without Parquet files.`,
+			'Name a file, or a folder of Parquet files.',
+		);
+	}
+	if (names.length > maxParts) {
+		throw new Failure(
+			'unsupported',
+			`${name} has ${names.length} Parquet files, more than the ${maxParts} that are read together.`,
+			'Write them as fewer, larger files.',
+		);
+	}
+	const sets = [...new Set(names.map(setOf))];
+	if (sets.length > 1 && sets.some((set) => splitNames.includes(set.toLowerCase()))) {
+		throw new Failure(
+			'invalid',
+			`${name} holds the files of several splits (${sets.slice(0, 5).join(', ')}).`,
+			'Name the file of one split, or move each split into a folder of its own.',
+		);
+	}
+	return names.map((one) => join(folder, one));
+}
+
+const isParquet = (name: string): boolean => /^[^._].*\.parquet$/i.test(name);
+
+/** What the parts of one set have in common: "train" of "train-00000-of-00003.parquet". */
+function setOf(name: string): string {
+	return name.replace(/\.parquet$/i, '').replace(/[-_.]?\d+([-_]of[-_]\d+)?$/, '');
+}
