@@ -62,7 +62,7 @@ function boxedAnswer(
 
 /** `The answer is …`, `Answer: …`, `#### …`, as in Minerva's and GSM8K's conventions. */
 const stated =
-	/(?:\banswers?(?:\*\*)?(?:\s+to (?:this|the) (?:question|problem|exercise))?(?:\s+(?:(?:therefore|thus|then)\s+)?(?:is|are|was|would be|will be|must be|should be|equals)(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?|\s*[:=]|\s*(?=\$|\\[([b])|(?<=final answers?)\s*(?=\n))|####)(?=[\s$\\*`"'(])/gi;
+	/(?:\banswers?(?:\*\*)?(?:\s+to (?:this|the) (?:question|problem|exercise))?(?:\s+(?:(?:therefore|thus|then)\s+)?(?:is|are|was|would be|will be|must be|should be|equals)(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?|\s*[:=]|\s*(?=\$|\\[([b])|(?<=final answers?)\s*(?=\n))|####)(?=[\s$\\*`"'(])|\b(?:respuesta|r[ée]ponse|resposta|risposta|antwort)(?:\s+final[ae]?)?\s+(?:es|est|é|è|ist|lautet)\s*:?(?=[\s$\\*(])|答案(?:是|为|為)?\s*:?(?=[\s$\\*(\d.+-])/gi;
 const statement =
 	/(?:\b(?:it|that|which)['’]s\s+(?=\S))|\b(?:is|are|was|were|equals|equal to|get|gets|obtain|obtains|have|has|had|gives|yields|makes|made|costs?|takes?|took|needs?|earns?|pays?|spends?|total of|left with|be|(?:increase|decrease|rise|grow|fall|change)[sd]? by)(?:\s+(?:therefore|thus|simply|just|exactly|a total of|equal to|about|approximately))*\s*:?\s+(?=\S)|(?<![<>!=:\\])=(?!=)/gi;
 const finalStatement = /\bfinal answer(?: is)?:?\s*(?=[$\d\\(-])/i;
@@ -71,6 +71,9 @@ const correction = /\b(?:wait|actually|sorry|correction|mistake|scratch that|oop
 
 /** The speaker offers more than one answer. */
 const hedge = /\b(?:or|either|maybe|perhaps|possibly|could|might|alternatively|unless|otherwise)\b/i;
+
+/** What is only assumed, and what a grader is asked for, is no answer. */
+const supposed = /^(?:so |now |then )?(?:let|suppose|assume|consider)\b|\bgraders?\b/i;
 
 /** White space that says no more than a shorter piece of it. Patterns would try every way to divide it. */
 const longBlank = /\s{9,}/g;
@@ -102,7 +105,7 @@ const connective =
 /** Up to the end of the sentence: a full stop before a space, a line break, or a clause that gives reasons. */
 function clause(text: string): string {
 	const end =
-		/\n|[.!?](?=\s+[A-Z"*\\]|\s*$|["*]?\s*$)|[.!?]\s+(?=[a-z]{2,})|,?\s+(?:because|since|as (?:we|it|the)|so that|which|where(?:as)?|when|by|for (?:each|every)|in total|every (?:day|week|month|year)|at the|after|but)\b|,\s+(?:so|and (?:we|so|this)|as)\b/.exec(
+		/\n|[.!?](?=\s+[A-Z"*\\]|\s*$|["*]?\s*$)|[.!?]\s+(?=[a-z]{2,})|,?\s+(?:because|since|as (?:we|it|the)|so that|which|where(?:as)?|when|by|for (?:each|every)|in total|in all(?= *[.!]?$)|altogether|every (?:day|week|month|year)|at the|after|but)\b|,\s+(?:so|and (?:we|so|this)|as)\b/.exec(
 			text,
 		);
 	return (end === null ? text : text.slice(0, end.index)).trim();
@@ -164,7 +167,9 @@ export function statedAnswers(whole: string, sole = false): string[] {
 	if (/\s/.test(text.trim())) {
 		const ahead = before.exec(text)?.[1];
 		const last = ahead ?? lastStatement(text);
+		const counted = last === null ? countedIn(text) : null;
 		if (last !== null && last !== text.trim()) readings.push(...within(last));
+		else if (counted !== null) readings.push(counted);
 		else {
 			const math = lastMath(text);
 			if (math !== null && /[.!?:]\s|\b(?:is|are|get|have|that)\b/.test(text)) readings.push(math.trim());
@@ -199,6 +204,32 @@ function onlyNumber(said: string): string | null {
 	return said.slice(first.index);
 }
 
+/** What makes the only number of a sentence something else than what it states. */
+const unstated =
+	/\b(?:not|no|never|neither|nor|cannot|than|least|most|more|less|fewer|up to|over|under|between|about|around|roughly|approximately|nearly|almost|if|suppose|assume|let|try|guess|step|problem|question|part|case|example|choice|option|multipl\w*|divid\w*|add\w*|subtract\w*|times|plus|minus|half|should|must|would|may|can|will|shall|scores?|grades?|graders?|rewards?|marks?|returns?|points?|instructions?|half|twice|double|squared?|cubed?|roots?)\b|n['’]t\b|[?^_=<>+*/~≈≤≥≠√%]/i;
+
+/** The only number of the last sentence and its unit, whatever the verb: `It travels 12km/h.` null: it may state something else. */
+function countedIn(text: string): string | null {
+	const sentence = text
+		.trim()
+		.split(/\n+|(?<=[.!?])\s+(?=[A-Z$\\])/)
+		.at(-1)
+		?.trim();
+	// A subject first: an instruction to whoever grades states nothing.
+	const named =
+		/^(?:(?:so|thus|hence|therefore|then|finally),?\s+)?(?:the|an?|it|he|she|they|we|his|her|its|their|this)\s/i;
+	if (sentence === undefined || !named.test(sentence) || correction.test(sentence) || hedge.test(sentence)) return null;
+	const amount = onlyNumber(clause(sentence));
+	if (
+		amount === null ||
+		!/[\p{L}°]/u.test(amount) ||
+		/\d/.test(sentence.slice(sentence.indexOf(amount) + amount.length))
+	)
+		return null;
+	// A slash in a unit divides nothing.
+	return unstated.test(sentence.replace(/(?<=\p{L})\/(?=\p{L})/gu, '')) ? null : amount;
+}
+
 /** What follows the last verb or equals sign of the last sentence that has one. */
 function lastStatement(text: string): string | null {
 	const sentences = text
@@ -208,6 +239,7 @@ function lastStatement(text: string): string | null {
 		.slice(-3);
 	const sentence = sentences.at(-1);
 	if (sentence === undefined || correction.test(sentence) || sentence.length > mostAnswerLength) return null;
+	if (supposed.test(sentence)) return null;
 	let found: string | null = null;
 	for (const match of sentence.matchAll(statement)) {
 		// An equals sign inside mathematics delimiters or braces belongs to an equation.
