@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import { type Benchmark, type Tolerance, tolerances } from './codeTestsComparison.ts';
 
 /**
  * The tests of a row.
@@ -7,7 +8,11 @@ import { Failure } from '../base/failure.ts';
  * - `calls`: arguments and expected values of one function, as the text of `{"inputs": [[...], ...], "outputs": [...]}`
  */
 export type CodeTests =
-	| { readonly kind: 'streams'; readonly cases: readonly { readonly input: string; readonly output: string }[] }
+	| {
+			readonly kind: 'streams';
+			readonly cases: readonly { readonly input: string; readonly output: string }[];
+			readonly tolerance: Tolerance;
+	  }
 	| {
 			readonly kind: 'asserts';
 			readonly setup: readonly string[];
@@ -16,7 +21,13 @@ export type CodeTests =
 			readonly tests: readonly string[];
 			readonly entryPoint: string | null;
 	  }
-	| { readonly kind: 'calls'; readonly entryPoint: string; readonly json: string; readonly count: number };
+	| {
+			readonly kind: 'calls';
+			readonly entryPoint: string;
+			readonly json: string;
+			readonly count: number;
+			readonly tolerance: Tolerance;
+	  };
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -72,6 +83,7 @@ function fromList(list: readonly unknown[], row: Row): CodeTests | null {
 	if (!list.every(isRecord)) return null;
 	const [first] = list;
 	if (first === undefined || !('input' in first && 'output' in first)) return null;
+	const tolerance = tolerances[benchmarkOf(first)];
 	const functional = first.testtype === 'functional' || first.type === 'function_call';
 	const entryPoint = entryPointOf({ ...row, ...first });
 	if (functional && entryPoint !== null) {
@@ -79,12 +91,18 @@ function fromList(list: readonly unknown[], row: Row): CodeTests | null {
 		const inputs = list.map(({ input }) => `[${typeof input === 'string' ? argumentLines(input) : inner(input)}]`);
 		const outputs = list.map(({ output }) => (typeof output === 'string' ? jsonText(output) : JSON.stringify(output)));
 		const json = `{"inputs":[${inputs.join()}],"outputs":[${outputs.join()}]}`;
-		return { kind: 'calls', entryPoint, json, count: list.length };
+		return { kind: 'calls', entryPoint, json, count: list.length, tolerance };
 	}
 	return {
 		kind: 'streams',
+		tolerance,
 		cases: list.map(({ input, output }) => ({ input: stream(input), output: stream(output) })),
 	};
+}
+
+/** LiveCodeBench alone says of each case how it is tested. */
+function benchmarkOf(testCase: Row): Benchmark {
+	return 'testtype' in testCase ? 'livecodebench' : 'other';
 }
 
 /** APPS and TACO: `{"inputs": [...], "outputs": [...], "fn_name"?}`. */
@@ -99,9 +117,10 @@ function fromColumns(
 	const entryPoint = entryPointOf(value) ?? (inputs.every(Array.isArray) ? entryPointOf(row) : null);
 	if (entryPoint !== null && inputs.every(Array.isArray)) {
 		const json = `${(source ?? JSON.stringify({ inputs, outputs })).trim().replace(/\}$/, '')},"wrapped":true}`;
-		return { kind: 'calls', entryPoint, json, count: inputs.length };
+		return { kind: 'calls', entryPoint, json, count: inputs.length, tolerance: tolerances.apps };
 	}
-	return { kind: 'streams', cases: inputs.map((input, i) => ({ input: stream(input), output: stream(outputs[i]) })) };
+	const cases = inputs.map((input, i) => ({ input: stream(input), output: stream(outputs[i]) }));
+	return { kind: 'streams', cases, tolerance: tolerances.apps };
 }
 
 function asserts(tests: readonly string[], row: Row): CodeTests | null {

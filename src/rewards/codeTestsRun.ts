@@ -97,7 +97,7 @@ export async function runCodeTests(
 	const language = languages[options.language];
 	const missing = sandbox.missing(language.program);
 	if (missing !== null) throw new Failure('unavailable', `Code tests cannot run: ${missing}`, 'Install it.');
-	if (tests.kind === 'streams') return runStreams(sandbox, code, tests.cases, language, options, signal);
+	if (tests.kind === 'streams') return runStreams(sandbox, code, tests, language, options, signal);
 	return runChecker(sandbox, code, tests, language, options, signal);
 }
 
@@ -105,7 +105,7 @@ export async function runCodeTests(
 async function runStreams(
 	sandbox: Sandbox,
 	code: string,
-	cases: readonly { readonly input: string; readonly output: string }[],
+	{ cases, tolerance }: Extract<CodeTests, { kind: 'streams' }>,
 	language: Language,
 	options: CodeTestOptions,
 	signal: AbortSignal | undefined,
@@ -131,7 +131,7 @@ async function runStreams(
 			signal,
 		);
 		// A program that fails after it has written the right thing has failed.
-		if (result.end === 'exited' && result.status === 0 && sameOutput(result.stdout, output)) passed++;
+		if (result.end === 'exited' && result.status === 0 && sameOutput(result.stdout, output, tolerance)) passed++;
 		else {
 			why ??= whyNot(result);
 			if (options.stopAtFailure) break;
@@ -177,7 +177,7 @@ async function runChecker(
 		if (seconds <= 0) break;
 		const spec = {
 			...(tests.kind === 'calls'
-				? { calls: tests.json, setup: [] }
+				? { calls: tests.json, setup: [], tolerance: tests.tolerance }
 				: { tests: tests.tests, setup: tests.setup, prompt: tests.prompt }),
 			entryPoint: tests.entryPoint,
 			skip: next,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { tolerances } from '../../src/rewards/codeTestsComparison.ts';
 import { root } from '../scripts/paths.ts';
 
 export const harness = join(root, 'src/rewards/sandbox/harness');
@@ -31,7 +32,15 @@ export async function checkAnswer(
 	tests: object,
 	{ folder, python, environment = {}, checker }: CheckerPlace,
 ): Promise<CheckedAnswer> {
-	const spec = { setup: [], prompt: null, entryPoint: 'solve', skip: 0, most: 64, ...tests };
+	const spec = {
+		setup: [],
+		prompt: null,
+		entryPoint: 'solve',
+		skip: 0,
+		most: 64,
+		tolerance: tolerances.other,
+		...tests,
+	};
 	await writeFile(join(folder, 'tests.json'), JSON.stringify(spec));
 	await writeFile(join(folder, 'answer.py'), answer);
 	await writeFile(join(folder, 'checker.py'), checker ?? (await readFile(join(harness, 'test_checker.py'), 'utf8')));

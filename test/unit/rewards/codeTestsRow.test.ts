@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import { type CodeLanguage, codeOfAnswer } from '../../../src/rewards/codeTestsAnswer.ts';
 import { readCodeTests } from '../../../src/rewards/codeTestsCases.ts';
+import { tolerances } from '../../../src/rewards/codeTestsComparison.ts';
 import { sameOutput } from '../../../src/rewards/codeTestsOutput.ts';
 
 const code = (completion: string, language: CodeLanguage = 'python') =>
@@ -76,9 +77,9 @@ describe('the tests of a row', () => {
 			{ input: '3\n4', output: '5' },
 		];
 		const text = JSON.stringify({ inputs: ['1\n', ['3', '4']], outputs: ['2\n', ['5']] });
-		assert.deepEqual(readCodeTests({ input_output: text }), { kind: 'streams', cases });
-		assert.deepEqual(readCodeTests({ tests: cases }), { kind: 'streams', cases });
-		assert.deepEqual(readCodeTests({ mine: cases }, 'mine'), { kind: 'streams', cases });
+		assert.deepEqual(readCodeTests({ input_output: text }), { kind: 'streams', cases, tolerance: tolerances.apps });
+		assert.deepEqual(readCodeTests({ tests: cases }), { kind: 'streams', cases, tolerance: tolerances.other });
+		assert.deepEqual(readCodeTests({ mine: cases }, 'mine'), { kind: 'streams', cases, tolerance: tolerances.other });
 	});
 
 	it('are calls of a function, whose numbers keep their digits', () => {
@@ -95,6 +96,7 @@ describe('the tests of a row', () => {
 			entryPoint: 'g',
 			json: '{"inputs":[[[1, 2],"x"]],"outputs":[[3]]}',
 			count: 1,
+			tolerance: tolerances.livecodebench,
 		});
 	});
 
@@ -103,6 +105,7 @@ describe('the tests of a row', () => {
 		assert.deepEqual(readCodeTests({ verification_info: JSON.stringify(info) }), {
 			kind: 'streams',
 			cases: [{ input: 'a', output: 'b' }],
+			tolerance: tolerances.other,
 		});
 	});
 
@@ -127,6 +130,30 @@ describe('output', () => {
 		assert.ok(!sameOutput('12', '1 2'));
 		assert.ok(!sameOutput('1 2 3', '1 2'));
 		assert.ok(!sameOutput('', '0'));
+	});
+
+	it('is compared by the rule of its benchmark', () => {
+		for (const [written, expected, exact, apps, other] of [
+			['2.500001', '2.5', false, true, true],
+			['2.50001', '2.5', false, true, false],
+			['2.51', '2.5', false, false, false],
+			['2.50', '2.5', true, true, true],
+			['2.0', '2', true, false, false],
+			['1e1', '10', true, false, false],
+			['-0.0', '0', true, false, false],
+			['-1', '1', false, false, false],
+			['0.1', '0.10000000000000000001', false, true, true],
+			['0.000000001', '0.0', false, true, true],
+			['inf', '2.5', false, false, false],
+			['1 2', '1\n2', false, true, true],
+			[' 1\n2\n', '1\n2', true, true, true],
+			['1e999999999', '1.0', false, false, false],
+		] as const) {
+			const found = [tolerances.livecodebench, tolerances.apps, tolerances.other].map((rule) =>
+				sameOutput(written, expected, rule),
+			);
+			assert.deepEqual(found, [exact, apps, other], `${written} for ${expected}`);
+		}
 	});
 
 	it('meets decimal fractions within 1e-6, and whole numbers to the digit', () => {

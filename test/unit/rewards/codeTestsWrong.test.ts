@@ -60,6 +60,25 @@ describe('the value of a call', { skip, concurrency: 2 }, () => {
 			}
 			assert.deepEqual(wrong, []);
 		});
+
+		it(`is met in ${language} by the rule of its benchmark`, async () => {
+			const code = language === 'python' ? 'def solve(x): return x' : 'function solve(x) { return x; }';
+			for (const [given, expected, exact, apps, other] of [
+				[2.5000001, 2.5, false, true, true],
+				[2.50001, 2.5, false, true, false],
+				[2.5, 2.5, true, true, true],
+				[1e-9, 0, false, language === 'javascript', language === 'javascript'],
+			] as const) {
+				const cases = [{ input: [given], output: expected, type: 'function_call', fn_name: 'solve' }];
+				const rows = [
+					{ test_cases: [{ ...cases[0], input: String(given), testtype: 'functional' }], fn_name: 'solve' },
+					{ input_output: JSON.stringify({ fn_name: 'solve', inputs: [[given]], outputs: [expected] }) },
+					{ verification_info: { test_cases: cases } },
+				];
+				const found = await Promise.all(rows.map((row) => passes(code, tests(row), language)));
+				assert.deepEqual(found, [exact, apps, other], `${given} for ${expected}`);
+			}
+		});
 	}
 });
 

@@ -208,27 +208,28 @@ async function runCode(code, own) {
 
 /**
  * Equality of JSON. A whole number is met exactly (but for the last bits of a double: JSON does not tell 2 from 2.0), a
- * fraction within a millionth of it: the tolerance is the expected value's, so that no infinite value is near anything.
+ * fraction within the row's tolerance: it is relative to the expected value, so that no infinite value is near anything.
  */
-function same(value, expected) {
+function same(value, expected, { relative, zero }) {
 	if (typeof value === 'number' && typeof expected === 'number') {
 		if (!Number.isFinite(value) || !Number.isFinite(expected)) return false;
-		const tolerance = expected === 0 ? 1e-9 : (Number.isInteger(expected) ? 1e-15 : 1e-6) * Math.abs(expected);
+		const share = Number.isInteger(expected) ? Math.min(relative, 1e-15) : relative;
+		const tolerance = expected === 0 ? zero : share * Math.abs(expected);
 		return Math.abs(value - expected) <= tolerance;
 	}
 	if (Array.isArray(value) && Array.isArray(expected)) {
-		return value.length === expected.length && value.every((one, i) => same(one, expected[i]));
+		return value.length === expected.length && value.every((one, i) => same(one, expected[i], { relative, zero }));
 	}
 	return isDeepStrictEqual(value, expected);
 }
 
-async function runCall(entryPoint, args, expected, alternatives, scope) {
+async function runCall({ entryPoint, tolerance }, args, expected, alternatives, scope) {
 	let callee = entryPoint in scope ? scope[entryPoint] : undefined;
 	if (callee === undefined && 'Solution' in scope) callee = new scope.Solution()[entryPoint];
 	if (callee === undefined) throw new ReferenceError(`the answer does not define ${entryPoint}`);
 	const value = callee(...args);
 	assert(
-		[expected, ...alternatives].some((one) => same(value, one)),
+		[expected, ...alternatives].some((one) => same(value, one, tolerance)),
 		'the value is not the expected one',
 	);
 }
@@ -256,7 +257,7 @@ async function main() {
 			if (calls !== null) {
 				const expected = calls.outputs[number];
 				const wrapped = calls.wrapped === true && Array.isArray(expected) && expected.length === 1;
-				await runCall(tests.entryPoint, calls.inputs[number], expected, wrapped ? expected : [], scopeOf({}));
+				await runCall(tests, calls.inputs[number], expected, wrapped ? expected : [], scopeOf({}));
 			} else {
 				const own = { assert: checkedAssert, console: checkedConsole, require: required, module: { exports: {} } };
 				const scope = scopeOf(own);

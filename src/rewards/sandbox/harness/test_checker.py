@@ -477,33 +477,34 @@ def calls_by_itself(tree, name):
     )
 
 
-def same(value, expected):
+def same(value, expected, tolerance):
     """
-    Equality of JSON: tuples are lists, and True is not 1. A whole number is met exactly, a fraction within a millionth of it:
-    the tolerance is the expected value's, so that no infinite value is near anything.
+    Equality of JSON: tuples are lists, and True is not 1. A whole number is met exactly, a fraction within the row's tolerance:
+    it is relative to the expected value, so that no infinite value is near anything.
     """
     if isinstance(value, (list, tuple)) and isinstance(expected, list):
-        return len(value) == len(expected) and all(same(a, b) for a, b in zip(value, expected))
+        return len(value) == len(expected) and all(same(a, b, tolerance) for a, b in zip(value, expected))
     if isinstance(value, dict) and isinstance(expected, dict):
         keys = {str(key): one for key, one in value.items()}
-        return keys.keys() == expected.keys() and all(same(one, expected[key]) for key, one in keys.items())
+        return keys.keys() == expected.keys() and all(same(one, expected[key], tolerance) for key, one in keys.items())
     if isinstance(value, bool) or isinstance(expected, bool) or value is None or expected is None:
         return value is expected
     if type(value) in (int, float) and type(expected) in (int, float):
-        return value == expected or (isinstance(expected, float) and near(value, expected))
+        return value == expected or (isinstance(expected, float) and near(value, expected, tolerance))
     return type(value) is str and type(expected) is str and value == expected
 
 
-def near(value, expected):
+def near(value, expected, tolerance):
     if not math.isfinite(expected) or (isinstance(value, float) and not math.isfinite(value)):
         return False
     try:
-        return abs(value - expected) <= (1e-6 * abs(expected) if expected != 0 else 1e-9)
+        return abs(value - expected) <= (tolerance["relative"] * abs(expected) if expected != 0 else tolerance["zero"])
     except OverflowError:
         return False
 
 
-def run_call(function, names, arguments, expected, alternatives, tally):
+def run_call(tests, names, arguments, expected, alternatives, tally):
+    function = tests["entryPoint"]
     try:
         if function in names:
             value = names[function](*arguments)
@@ -511,7 +512,7 @@ def run_call(function, names, arguments, expected, alternatives, tally):
             value = getattr(names["Solution"](), function)(*arguments)
         else:
             raise NameError(f"the answer does not define {function}")
-        passed = any(same(value, one) for one in [expected, *alternatives])
+        passed = any(same(value, one, tests["tolerance"]) for one in [expected, *alternatives])
         tally.note(0, None if passed else ValueError("the value is not the expected one"))
     except Exception as error:
         tally.note(0, error)
@@ -588,7 +589,7 @@ def main():
                 expected = calls["outputs"][number]
                 # APPS wraps some expected values in a list of one.
                 wrapped = isinstance(expected, list) and len(expected) == 1 and calls.get("wrapped")
-                run_call(tests["entryPoint"], names, calls["inputs"][number], expected, expected if wrapped else [], tally)
+                run_call(tests, names, calls["inputs"][number], expected, expected if wrapped else [], tally)
             else:
                 run_code(tests["tests"][number], scope, tests["entryPoint"], tally)
         except Stopped:
