@@ -243,6 +243,7 @@ export function stepsOf(run: string): number[] {
 }
 
 export interface RecordedRun {
+	readonly name: string;
 	readonly engine: string;
 	readonly id: string;
 	readonly status: string;
