@@ -25,15 +25,18 @@ function rolloutOf(row: Fields, context: RecordContext, evaluated: EvaluatedRow 
 	const rest = Object.fromEntries(
 		otherColumns(row).flatMap((name) => (names.includes(name) ? [] : [[name, row[name]]])),
 	);
+	// Tables of W&B have steps as texts.
+	const step = context.step ?? integerOf(row.step) ?? integerOf(Number(row.step ?? Number.NaN));
+	const truncated = learnt?.truncated[evaluated === null ? 'train' : 'validation'].get(step ?? Number.NaN);
 	return {
 		groupKey: keyOfPrompt(prompt),
-		// Tables of W&B have steps as texts.
-		step: context.step ?? integerOf(row.step) ?? integerOf(Number(row.step ?? Number.NaN)),
+		step,
 		prompt,
 		completion,
 		rewards: Object.fromEntries(names.map((name, i) => [name, scores[i] ?? null])),
 		reward: 'reward' in row ? numberOf(row.reward) : sumOf(scores.map((score, i) => weighted(score, learnt, names[i]))),
 		advantage: numberOf(row.advantage),
+		...(truncated === undefined || evaluated?.alone === false ? {} : { truncated }),
 		...(evaluated === null ? {} : { stage: 'validation' }),
 		...given('extra', extraOf({ ...rest, dataset: evaluated?.dataset })),
 	};
@@ -47,18 +50,21 @@ function weighted(score: number | null, learnt: TrlLearnt | undefined, name: str
 interface EvaluatedRow {
 	/** null: there is one, or its name is not known. */
 	readonly dataset: string | null;
+	/** Whether what the evaluation logged is about these rows and no others. */
+	readonly alone: boolean;
 }
 
 /** Which evaluation has written a row of a file; null: training has. */
 function evaluatedRow(row: number, { file, learnt }: RecordContext): EvaluatedRow | null {
 	const evaluation = (learnt as TrlLearnt | undefined)?.evaluations.get(file);
 	if (evaluation === undefined || row < evaluation.from) return null;
+	const alone = evaluation.datasets.length === 1;
 	let end = evaluation.from;
 	for (const { name, rows } of evaluation.datasets) {
 		end += rows;
-		if (row < end) return { dataset: name === '' ? null : name };
+		if (row < end) return { dataset: name === '' ? null : name, alone: alone && name === '' };
 	}
-	return { dataset: null };
+	return { dataset: null, alone: false };
 }
 
 type Split = RolloutFiles['split'];
@@ -201,6 +207,7 @@ export const trl: RunFormat = {
 		'TRL records no total reward and no weights: the reward is the sum of what the reward functions gave, by weights that are computed from the logged rewards and advantages.',
 		'TRL writes completions of training and of evaluation under the same names: at a step at which both ran, what is left of either is told apart by the number of prompts and the means that the evaluation logged.',
 		'A completions file holds the last generation batch of its step.',
+		'TRL records the share of truncated completions and not which they are: it is known of each where the share is 0 or 1.',
 	],
 	learn: learnTrl,
 	describe,

@@ -32,6 +32,11 @@ export interface TrlLearnt {
 	readonly evaluations: ReadonlyMap<string, TrlEvaluation>;
 	/** Tables that only repeat an earlier one. */
 	readonly repeated: ReadonlySet<string>;
+	/** Whether all completions of a step were truncated (true) or none was (false), by the step; others are not told apart. */
+	readonly truncated: {
+		readonly train: ReadonlyMap<number, boolean>;
+		readonly validation: ReadonlyMap<number, boolean>;
+	};
 	/** Sentences about this run. */
 	readonly notes: readonly string[];
 }
@@ -53,7 +58,25 @@ export async function learnTrl(folder: FolderView, evidence: RunEvidence): Promi
 	const any = tables.whole.length > 0 || (await folder.has(completionsPattern));
 	const missing = any ? [] : [noCompletions];
 	const { weights, notes } = weighed;
-	return { names, weights, evaluations, repeated: tables.repeated, notes: [...missing, ...notes, ...about] };
+	const truncated = {
+		train: truncatedSteps(lines, 'completions/clipped_ratio'),
+		validation: truncatedSteps(lines, 'eval/completions/clipped_ratio'),
+	};
+	return { names, weights, evaluations, repeated: tables.repeated, truncated, notes: [...missing, ...notes, ...about] };
+}
+
+/** Steps at which a logged share of truncated completions is exactly 0 or 1, so that it holds for each of them. */
+function truncatedSteps(lines: readonly MetricsLine[], name: string): Map<number, boolean> {
+	const ratios = new Map<number, number>();
+	for (const { step, values } of lines) {
+		const ratio = numberOf(values[name]);
+		if (ratio === null) continue;
+		// A step that was logged twice, and not alike, says nothing.
+		ratios.set(step, ratios.has(step) && ratios.get(step) !== ratio ? Number.NaN : ratio);
+	}
+	return new Map(
+		[...ratios].filter(([, ratio]) => ratio === 0 || ratio === 1).map(([step, ratio]) => [step, ratio === 1]),
+	);
 }
 
 const noCompletions =
@@ -382,5 +405,11 @@ function fitsMeans(
 export function trlDependence(path: string, learnt: unknown): string {
 	const known = learnt as TrlLearnt | undefined;
 	if (known === undefined) return '';
-	return JSON.stringify([[...known.weights], known.evaluations.get(path) ?? null, known.repeated.has(path)]);
+	const { weights, evaluations, repeated, truncated } = known;
+	// A table has its steps in its rows.
+	const step = Number(/_0*(\d+)\.parquet$/.exec(path)?.[1] ?? Number.NaN);
+	const ends = Number.isNaN(step)
+		? [[...truncated.train], [...truncated.validation]]
+		: [truncated.train.get(step) ?? null, truncated.validation.get(step) ?? null];
+	return JSON.stringify([[...weights], evaluations.get(path) ?? null, repeated.has(path), ends]);
 }

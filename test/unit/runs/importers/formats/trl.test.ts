@@ -76,6 +76,34 @@ describe('TRL', () => {
 		assert.deepEqual(line?.completion, [{ role: 'assistant', content: 'answer 0\u2028🤔' }]);
 	});
 
+	it('knows that completions were truncated, or were not, where the logged share is exactly 1 or 0', async () => {
+		const path = join(folder, 'checkpoint-4/trainer_state.json');
+		const text = await readFile(path, 'utf8');
+		const state = JSON.parse(text) as { log_history: Record<string, number | null>[] };
+		const log = async (shares: (row: Record<string, number | null>) => Record<string, number>) => {
+			const log_history = state.log_history.map((row) => ({ ...row, ...shares(row) }));
+			await writeFile(path, JSON.stringify({ ...state, log_history }));
+		};
+		const ends = async (step: number, split?: 'validation') => [
+			...new Set((await linesOf(step, split)).map(({ truncated }) => truncated)),
+		];
+		for (const [share, known] of [
+			[1, true],
+			[0, false],
+			[0.5, null],
+		] as const) {
+			await log((row) => (row.step === 1 ? { 'completions/clipped_ratio': share } : {}));
+			assert.deepEqual(await ends(1), [known]);
+			assert.deepEqual(await ends(3), [null]);
+			// Of the evaluation, whose completions are those of step 2.
+			await log((row) =>
+				'eval_runtime' in row ? { 'eval_completions/clipped_ratio': share, eval_samples_per_second: 1 } : {},
+			);
+			assert.deepEqual([await ends(1), await ends(2, 'validation')], [[null], [known]]);
+		}
+		await writeFile(path, text);
+	});
+
 	it('takes the total of an older version as it stands', async () => {
 		const lines = await linesOf(3);
 		assert.deepEqual(groupsIn(lines), [0, 0, 1, 1]);
