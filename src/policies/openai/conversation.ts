@@ -1,10 +1,12 @@
 import { Failure } from '../../base/failure.ts';
-import type { GenerateRequest, Generation, PolicyText } from '../../core/search/policy.ts';
+import type { GenerateRequest, Generation, PolicyText, TokenDetail } from '../../core/search/policy.ts';
 import { contextOverflow } from '../contextOverflow.ts';
+import type { ReadRequest, ReadText } from '../openedPolicy.ts';
 import type { OpenAiAbilities } from './abilities.ts';
 import { ChoiceDraft } from './choiceDraft.ts';
 import type { AskableServer, ReplyEnd, ReplyListener } from './openAiServer.ts';
-import { type Reply, tokensOf, type Usage } from './replyParts.ts';
+import { type PlacedToken, RepeatedReply } from './repeatedText.ts';
+import type { Reply, Usage } from './replyParts.ts';
 import { bodyOf, inputOf, type OpenAiSpec, pathOf } from './requestBody.ts';
 import { contextRefusal } from './serverContext.ts';
 
@@ -106,23 +108,7 @@ export class Conversation {
 	/** Log-probability of each token of a completion, nats, by a server that repeats what it is given. */
 	async score({ messages, completion }: PolicyText, signal: AbortSignal): Promise<number[]> {
 		const { prompt } = inputOf(this.#spec, messages, '', null) as { prompt: string };
-		const tokens: { at: number; text: string; logprob: number | null }[] = [];
-		const listener: ReplyListener = {
-			done: false,
-			begin: () => {
-				tokens.length = 0;
-			},
-			part(reply) {
-				let at = tokens.reduce((sum, { text }) => sum + text.length, 0);
-				for (const choice of reply.choices) {
-					for (const { text, logprob } of tokensOf(choice)) {
-						tokens.push({ at, text, logprob });
-						at += text.length;
-					}
-				}
-				return true;
-			},
-		};
+		const reply = new RepeatedReply();
 		const { lengthField } = this.#abilities;
 		const body = {
 			...this.#spec.extra,
@@ -132,19 +118,70 @@ export class Conversation {
 			logprobs: 1,
 			[lengthField]: 1,
 		};
-		await this.#server.ask(pathOf(this.#spec), body, listener, signal);
-		const whole = prompt.length + completion.length;
-		const repeated = tokens.map(({ text }) => text).join('');
-		// Special tokens may stand before it.
-		const shift = repeated.indexOf(`${prompt}${completion}`);
-		if (shift < 0) throw new Failure('unsupported', `${this.#spec.name} does not repeat what it is given.`);
+		await this.#server.ask(pathOf(this.#spec), body, reply, signal);
 		// A token that holds the end of the prompt and the beginning of the completion belongs to the completion.
-		const own = tokens.filter(({ at, text }) => at - shift + text.length > prompt.length && at - shift < whole);
-		if (own.some(({ logprob }) => logprob === null)) {
-			throw new Failure('invalid', `${this.#spec.name} does not tell the log-probabilities of what it is given.`);
-		}
+		const own = reply
+			.of(`${prompt}${completion}`, this.#spec.name)
+			.tokens.filter(({ at, text }) => at + text.length > prompt.length);
+		if (own.some(({ logprob }) => logprob === null)) throw untold(this.#spec.name);
 		return own.map(({ logprob }) => logprob as number);
 	}
+
+	/** A text as it stands, token by token, and what follows it, by a server that repeats what it is given. */
+	async read(
+		{ text, alternatives, maxTokens, temperature, topP, stop, seed }: ReadRequest,
+		signal: AbortSignal,
+	): Promise<ReadText> {
+		const { lengthField, logprobs, refusesSeed } = this.#abilities;
+		const { name, model, extra } = this.#spec;
+		const reply = new RepeatedReply();
+		const body = {
+			...extra,
+			model,
+			prompt: text,
+			echo: true,
+			logprobs: Math.max(1, Math.min(alternatives, logprobs ?? 1)),
+			// Some refuse 0; what is not asked for is left out below.
+			[lengthField]: Math.max(1, maxTokens),
+			temperature,
+			...(topP === 1 ? {} : { top_p: topP }),
+			...(stop.length === 0 ? {} : { stop }),
+			...(refusesSeed ? {} : { seed: wholeSeed(seed) }),
+		};
+		await this.#server.ask(pathOf(this.#spec), body, reply, signal);
+		const { tokens, more, finish, usage } = reply.of(text, name);
+		// Nothing is before the first.
+		if (tokens.slice(1).some(({ logprob }) => logprob === null)) throw untold(name);
+		const written = more.map((token) => token.text).join('');
+		return {
+			tokens: detailOf(tokens, alternatives),
+			more:
+				maxTokens === 0
+					? null
+					: {
+							text: written,
+							finish: finish === 'length' ? 'length' : finish === 'content_filter' ? 'refusal' : 'end',
+							tokens: usage?.completion_tokens ?? more.length,
+							promptTokens: usage?.prompt_tokens ?? null,
+							logprob: more.reduce<number | null>(
+								(sum, { logprob }) => (sum === null || logprob === null ? null : sum + logprob),
+								0,
+							),
+							detail: detailOf(more, alternatives),
+						},
+		};
+	}
+}
+
+const untold = (name: string) =>
+	new Failure('invalid', `${name} does not tell the log-probabilities of what it is given.`);
+
+function detailOf(tokens: readonly PlacedToken[], alternatives: number): TokenDetail {
+	return {
+		text: tokens.map(({ text }) => text),
+		logprob: tokens.map(({ logprob }) => logprob),
+		...(alternatives === 0 ? {} : { top: tokens.map(({ top }) => top.slice(0, alternatives)) }),
+	};
 }
 
 /** The choices of one answer while they come in. */

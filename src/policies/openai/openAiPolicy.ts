@@ -73,6 +73,12 @@ export class OpenAiPolicy implements OpenPolicy {
 		};
 	}
 
+	/** Needs `/v1/completions` of a server that repeats what it is given, with its log-probabilities. */
+	get read(): OpenPolicy['read'] {
+		if (!this.capabilities.score) return undefined;
+		return (request, signal) => this.#conversation.read(request, AbortSignal.any([signal, this.#gone.signal]));
+	}
+
 	dispose(): void {
 		this.#gone.abort();
 	}

@@ -128,6 +128,19 @@ test('completions have prompts with their beginnings, templates, and scores wher
 	const [scored] =
 		(await policy.bind({ signal: never }).score?.([{ messages: ask().messages, completion: ' 12 345' }])) ?? [];
 	assert.deepEqual(scored, [-3, -4]);
+	assert.ok(policy.read !== undefined);
+	const shared = { temperature: 0, topP: 1, stop: [], seed: 1 };
+	const read = await policy.read({ text: 'one two', alternatives: 0, maxTokens: 0, ...shared }, never);
+	assert.deepEqual(read, { tokens: { text: ['one', ' two'], logprob: [null, -4] }, more: null });
+	assert.deepEqual(
+		[server.requests.at(-1)?.body.prompt, server.requests.at(-1)?.body.max_tokens],
+		['one two', 1],
+		'a text as it stands; 0 tokens are no request that all servers take',
+	);
+	const { more } = await policy.read({ text: 'one two', alternatives: 2, maxTokens: 1, ...shared }, never);
+	assert.deepEqual([more?.text, more?.finish, more?.tokens, more?.logprob], [' more', 'length', 1, -1]);
+	const chat = await openOpenAiPolicy(specOf(server, {}), {});
+	assert.equal(chat.read, undefined);
 });
 
 test('tokens, probabilities, statistics and costs are told', async () => {

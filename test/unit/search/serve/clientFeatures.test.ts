@@ -10,6 +10,7 @@ import { createReasoner } from '../../../../src/search/createReasoner.ts';
 import { modelName } from '../../../../src/search/serve/modelName.ts';
 import { type ReasonerServerOptions, serveReasoner } from '../../../../src/search/serve/reasonerServer.ts';
 import { labCheckpoint } from '../../../support/labCheckpoint.ts';
+import { ModelServer } from '../../policies/modelServer.ts';
 import { contextFor, folderFor, scriptIn, specOf } from '../searchFixtures.ts';
 
 const script: ScriptInput = {
@@ -177,6 +178,25 @@ describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
 		const final = await client.responses.stream({ model, input: '1+1=' }).finalResponse();
 		assert.equal(final.output_text, '2');
 	});
+});
+
+test('echo with log-probabilities goes through to a server that repeats prompts; of another it is a 400', async (context) => {
+	await using upstream = await ModelServer.start({ stream: 'usage', logprobs: 5, echo: true });
+	const policy = { kind: 'openai', name: 'm', baseUrl: upstream.url, model: 'm' } as const;
+	const ask = async (api: 'chat' | 'completions') => {
+		const { client, model } = await start(context, { policy: { ...policy, api } });
+		return client.completions.create({ model, prompt: ['a bc', 'd'], echo: true, logprobs: 1, max_tokens: 0 });
+	};
+	const { choices, usage } = await ask('completions');
+	assert.deepEqual(
+		choices.map(({ text, logprobs }) => [text, logprobs?.tokens, logprobs?.token_logprobs]),
+		[
+			['a bc', ['a', ' bc'], [null, -3]],
+			['d', ['d'], [null]],
+		],
+	);
+	assert.deepEqual([usage?.prompt_tokens, usage?.completion_tokens], [3, 0]);
+	await assert.rejects(ask('chat'), (error) => error instanceof BadRequestError && error.param === 'echo');
 });
 
 test('a checkpoint reads texts and token ids as they stand', { timeout: 120_000 }, async (context) => {
