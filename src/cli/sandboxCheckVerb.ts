@@ -29,6 +29,7 @@ export const sandboxCheckVerb: Verb = {
 		try {
 			const sandbox = await findSandbox(parseSandboxMode(values.sandbox ?? process.env[sandboxVariable]));
 			output.line(printable(sandbox.description));
+			for (const gap of sandbox.gaps) output.line(printable(`Missing: ${gap}`));
 			const report = await checkIsolation(sandbox, {
 				signal: abort.signal,
 				onAttempt: (attempt, done, total) => output.object({ kind: 'attempt', done, total, attempt }),

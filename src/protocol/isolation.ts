@@ -31,6 +31,8 @@ export const isolationReportSchema = v.object({
 	kind: v.picklist(['bubblewrap', 'container', 'unsafe']),
 	/** Which program isolates, and how far. */
 	description: v.string(),
+	/** Protections that are missing, or of which nobody knows. */
+	gaps: v.array(v.string()),
 	attempts: v.array(isolationAttemptSchema),
 	held: v.number(),
 	/** Attempts that succeeded or that nobody can judge. */

@@ -3,7 +3,13 @@ import type { CodeLanguage } from './codeTestsAnswer.ts';
 import type { CodeTests } from './codeTestsCases.ts';
 import { sameOutput } from './codeTestsOutput.ts';
 import { readHarness } from './sandbox/harnessFiles.ts';
-import type { Sandbox, SandboxLimits, SandboxOutput, SandboxProgram } from './sandbox/sandbox.ts';
+import {
+	defaultSandboxLimits,
+	type Sandbox,
+	type SandboxLimits,
+	type SandboxOutput,
+	type SandboxProgram,
+} from './sandbox/sandbox.ts';
 import { serveAnswer } from './sandbox/serveAnswer.ts';
 
 export interface CodeTestOptions {
@@ -68,7 +74,7 @@ function limitsOf(language: Language, options: CodeTestOptions, seconds: number)
 		wallMs: seconds * 1000,
 		cpuSeconds: Math.ceil(seconds),
 		memoryMb,
-		addressSpaceMb: language.program === 'python' ? memoryMb + 128 : null,
+		...(language.program === 'python' ? { addressSpaceMb: memoryMb + 128 } : {}),
 		processes: language.tasks,
 	};
 }
@@ -197,7 +203,12 @@ async function runChecker(
 					program: language.program,
 					args: [...language.flags, language.checker],
 					files: { 'tests.json': JSON.stringify(spec), [language.checker]: checker },
-					limits: { ...limits, memoryMb: 512, addressSpaceMb: null, outputBytes: 32 << 20 },
+					limits: {
+						...limits,
+						memoryMb: 512,
+						addressSpaceMb: defaultSandboxLimits.addressSpaceMb,
+						outputBytes: 32 << 20,
+					},
 				},
 				callMs: options.timeoutSeconds * 1000,
 				isEnough: ({ passed: right, parts }) => options.stopAtFailure && right < parts,

@@ -64,7 +64,7 @@ async function gatherFacts(options: DoctorOptions): Promise<DoctorFacts> {
 		chosen instanceof Failure ? null : settled<PythonProbe>(probeAll(chosen.python, quick, signal, onProgress)),
 		findMachine(variables, signal),
 		environmentState(folder).catch((): EnvironmentState => ({ kind: 'none' })),
-		settled(sandboxWords(options.sandbox ?? variables[sandboxVariable])),
+		settled(sandboxFacts(options.sandbox ?? variables[sandboxVariable])),
 		readRanges(),
 		disksOf(folder, variables),
 	]);
@@ -100,8 +100,9 @@ async function probeAll(
 	return probePython(python, { torch: true, imports, ...cancellable });
 }
 
-async function sandboxWords(mode: string | undefined): Promise<string> {
-	return (await findSandbox(parseSandboxMode(mode))).description;
+async function sandboxFacts(mode: string | undefined): Promise<Exclude<DoctorFacts['sandbox'], Failure>> {
+	const { description, gaps } = await findSandbox(parseSandboxMode(mode));
+	return { description, gaps };
 }
 
 async function readRanges(): Promise<VersionRange[]> {

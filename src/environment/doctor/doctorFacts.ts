@@ -19,7 +19,7 @@ export interface DoctorFacts {
 	/** Folders that grow, with the bytes that are free there; null: unknown. */
 	readonly disks: readonly { readonly what: string; readonly path: string; readonly free: number | null }[];
 	/** What isolates code of models, or why nothing does. */
-	readonly sandbox: string | Failure;
+	readonly sandbox: { readonly description: string; readonly gaps: readonly string[] } | Failure;
 	readonly ranges: readonly VersionRange[];
 }
 

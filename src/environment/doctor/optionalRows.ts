@@ -119,6 +119,14 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 					sandbox.message,
 					sandbox.action ?? 'Needed for rewards that run code alone.',
 				)
-			: row('sandbox', 'Sandbox', 'ok', sandbox);
+			: sandbox.gaps.length === 0
+				? row('sandbox', 'Sandbox', 'ok', sandbox.description)
+				: row(
+						'sandbox',
+						'Sandbox',
+						'warning',
+						`${sandbox.description}; missing: ${sandbox.gaps.join(', ')}`,
+						'docs/sandbox.md says what each mode isolates.',
+					);
 	return [uvRow, nodeRow, ...diskRows, sandboxRow];
 }

@@ -33,6 +33,7 @@ export function isolationText(report: IsolationReport): string {
 		isolationSentence(report),
 		'',
 		`Sandbox: ${report.description}.`,
+		...(report.gaps.length === 0 ? [] : [`Missing: ${asCode(report.gaps.join(', '))}.`]),
 		`Took ${(report.durationMs / 1000).toFixed(1)} s. What is isolated how, and what is not: docs/sandbox.md.`,
 	];
 	for (const area of isolationAreas) {

@@ -8,6 +8,7 @@ import { checkFileNames } from './fileFolder.ts';
 import { inheritedDescriptors } from './inheritedDescriptors.ts';
 import { findInterpreters, findOnPath, type Interpreters, isOpenToAll } from './interpreters.ts';
 import { findLauncher } from './launcher.ts';
+import { isGone } from './processTree.ts';
 import { runSandboxed } from './runSandboxed.ts';
 import {
 	defaultSandboxLimits,
@@ -52,9 +53,11 @@ function freshUser(): number {
 class BubblewrapSandbox implements Sandbox {
 	readonly kind = 'bubblewrap';
 	readonly description: string;
+	readonly gaps: string[];
 	readonly #setup: Setup;
 	readonly #filter = seccompFilter();
 	readonly #launcher = findLauncher();
+	#first: number | null = null;
 
 	constructor(setup: Setup) {
 		this.#setup = setup;
@@ -63,7 +66,12 @@ class BubblewrapSandbox implements Sandbox {
 			...(this.#filter === null ? [] : ['filtered system calls']),
 			...(setup.dropUser ? ['a user of its own'] : []),
 			...(setup.proc ? [] : ['no /proc']),
+			'memory and processes counted every 20 ms',
 		].join(', ');
+		this.gaps = [
+			...(this.#filter === null ? [`a filter of system calls (there is none for ${process.arch})`] : []),
+			...(setup.dropUser || process.getuid?.() !== 0 ? [] : ['a user of its own outside of the sandbox']),
+		];
 	}
 
 	missing(program: SandboxProgram): string | null {
@@ -113,11 +121,25 @@ class BubblewrapSandbox implements Sandbox {
 				data,
 				inherited: this.#setup.inherited,
 				reportsStart: true,
+				ownNetwork: true,
 				ownTasks,
+				onFirst: (pid) => {
+					this.#first = pid;
+				},
 			},
 			limits,
 			signal,
 		);
+	}
+
+	/** Whether what the last sandbox left was reaped: process 1 of a container may be a program that does not. */
+	async lookForZombie(): Promise<void> {
+		const first = this.#first;
+		for (let look = 0; look < 20; look++) {
+			if (first === null || (await isGone(first))) return;
+			await new Promise((resolve) => setTimeout(resolve, 10));
+		}
+		this.gaps.push('a process that reaps ended sandboxes (start the container with --init, as docker run has it)');
 	}
 
 	async run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal) {
@@ -189,7 +211,10 @@ export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promis
 			});
 			try {
 				const { stdout } = await sandbox.run({ program: 'sh', args: ['-c', 'echo works'] });
-				if (stdout === 'works\n') return sandbox;
+				if (stdout === 'works\n') {
+					await sandbox.lookForZombie();
+					return sandbox;
+				}
 				last = new Failure('unavailable', 'bubblewrap started, but no program runs in it.');
 			} catch (error) {
 				last = error;

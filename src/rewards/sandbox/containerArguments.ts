@@ -14,6 +14,9 @@ export interface ContainerPlan {
 /** Names that images use. */
 const programs: Readonly<Record<SandboxProgram, string>> = { python: 'python3', node: 'node', sh: 'sh' };
 
+/** A field of CSV, as which engines read a mount: a comma in the path of a temporary folder is no further option. */
+const field = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
 /** Arguments for `docker run` and `podman run`, which understand the same ones. */
 export function containerArguments({ image, name, command, limits, files }: ContainerPlan): string[] {
 	const disk = limits.diskMb * 1_000_000;
@@ -23,6 +26,9 @@ export function containerArguments({ image, name, command, limits, files }: Cont
 		'run',
 		'--rm',
 		'--interactive',
+		// A first process that reaps orphans; it counts as one more.
+		'--init',
+		'--no-healthcheck',
 		...['--name', name],
 		// An image is fetched by a person, not by a reward.
 		...['--pull', 'never'],
@@ -33,7 +39,7 @@ export function containerArguments({ image, name, command, limits, files }: Cont
 		...['--user', '65534:65534'],
 		...['--hostname', 'sandbox'],
 		...['--ipc', 'private'],
-		...['--pids-limit', String(limits.processes)],
+		...['--pids-limit', String(limits.processes + 1)],
 		// The same number for both: no swap beside it.
 		...['--memory', memory, '--memory-swap', memory],
 		...['--ulimit', 'core=0', '--ulimit', `cpu=${cpu}:${cpu + 1}`],
@@ -42,7 +48,7 @@ export function containerArguments({ image, name, command, limits, files }: Cont
 		...['--tmpfs', `/tmp:rw,nosuid,nodev,size=${disk},mode=1777`],
 		...['--tmpfs', `${workFolder}:rw,nosuid,nodev,size=${disk},mode=1777`],
 		...Object.keys(command.files ?? {}).flatMap((file) => [
-			...['--mount', `type=bind,source=${files}/${file},target=${workFolder}/${file},readonly`],
+			...['--mount', `type=bind,${field(`source=${files}/${file}`)},target=${workFolder}/${file},readonly`],
 		]),
 		...['--workdir', workFolder],
 		...Object.entries(sandboxEnvironment)

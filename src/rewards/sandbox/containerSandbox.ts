@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 import { Failure } from '../../base/failure.ts';
 import { containerArguments } from './containerArguments.ts';
+import { containerGaps, imageVolumes } from './containerGaps.ts';
 import { deferredProcess } from './deferredProcess.ts';
 import { fileFolder } from './fileFolder.ts';
 import { runSandboxed } from './runSandboxed.ts';
@@ -26,14 +27,16 @@ const startAllowanceMs = 15_000;
 class ContainerSandbox implements Sandbox {
 	readonly kind = 'container';
 	readonly description: string;
+	readonly gaps: readonly string[];
 	readonly #engine: ContainerEngine;
 	readonly #image: string;
 	readonly #programs: ReadonlySet<string>;
 
-	constructor(engine: ContainerEngine, image: string, programs: ReadonlySet<string>) {
+	constructor(engine: ContainerEngine, image: string, programs: ReadonlySet<string>, gaps: readonly string[]) {
 		this.#engine = engine;
 		this.#image = image;
 		this.#programs = programs;
+		this.gaps = gaps;
 		this.description = `${engine}, image ${image}: no network, a read-only system, no capabilities, nothing of this machine`;
 	}
 
@@ -102,8 +105,26 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 			if (version.code !== 'ENOENT') reason = `${engine} is installed, but its engine does not answer.`;
 			continue;
 		}
-		if (await ask(['image', 'inspect', image]).catch(() => null)) {
-			const bare = new ContainerSandbox(engine, image, new Set(sandboxPrograms));
+		const inspected = await ask(['image', 'inspect', image]).catch(() => null);
+		if (inspected !== null) {
+			const volumes = imageVolumes(inspected.stdout);
+			// The engine makes a folder on this machine's disk for each, which is writable and has no size.
+			if (volumes === null || volumes.length > 0) {
+				throw new Failure(
+					'unavailable',
+					volumes === null
+						? `${engine} does not say whether the image ${image} declares volumes, which programs could fill this machine's disk with.`
+						: `The image ${image} declares volumes (${volumes.join(', ')}), which programs could fill this machine's disk with.`,
+					'Choose an image without VOLUME, such as python:3.12-slim.',
+				);
+			}
+			const gaps = containerGaps(
+				await ask(['info', '--format', '{{json .}}']).then(
+					({ stdout }) => stdout,
+					() => '',
+				),
+			);
+			const bare = new ContainerSandbox(engine, image, new Set(sandboxPrograms), gaps);
 			const found = await Promise.all(
 				sandboxPrograms.map(async (program) => {
 					const flag = program === 'sh' ? ['-c', 'exit 0'] : ['--version'];
@@ -111,7 +132,7 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 					return status === 0 ? [program] : [];
 				}),
 			);
-			return new ContainerSandbox(engine, image, new Set(found.flat()));
+			return new ContainerSandbox(engine, image, new Set(found.flat()), gaps);
 		}
 		throw new Failure(
 			'unavailable',

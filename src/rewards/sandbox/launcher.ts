@@ -19,7 +19,7 @@ const prlimit: Launcher = {
 			`--cpu=${cpu}:${cpu + 1}`,
 			`--fsize=${limits.fileMb * mega}`,
 			`--nofile=${limits.openFiles}`,
-			...(limits.addressSpaceMb === null ? [] : [`--as=${limits.addressSpaceMb * mega}`]),
+			`--as=${limits.addressSpaceMb * mega}`,
 			...(countsProcesses ? [`--nproc=${limits.processes}`] : []),
 			'--',
 		];
@@ -36,7 +36,7 @@ const shell: Launcher = {
 			// In blocks of 512 bytes.
 			`ulimit -f ${Math.floor((limits.fileMb * mega) / 512)}`,
 			`ulimit -n ${limits.openFiles}`,
-			...(limits.addressSpaceMb === null ? [] : [`ulimit -v ${Math.floor((limits.addressSpaceMb * mega) / 1024)}`]),
+			`ulimit -v ${Math.floor((limits.addressSpaceMb * mega) / 1024)}`,
 			...(countsProcesses
 				? [`ulimit -u ${limits.processes} 2>/dev/null || ulimit -p ${limits.processes} 2>/dev/null || :`]
 				: []),

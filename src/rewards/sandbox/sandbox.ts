@@ -12,10 +12,10 @@ export interface SandboxLimits {
 	readonly wallMs: number;
 	/** Processor time of one process, seconds. */
 	readonly cpuSeconds: number;
-	/** Resident memory of all processes together, MB. */
+	/** Resident memory, page tables and buffers of sockets of all processes together, MB. */
 	readonly memoryMb: number;
-	/** Address space of one process, MB; null: unlimited (V8 reserves far more than it uses). */
-	readonly addressSpaceMb: number | null;
+	/** Address space of one process, MB: bounds page tables even between two looks. */
+	readonly addressSpaceMb: number;
 	/** Size of one file, MB. */
 	readonly fileMb: number;
 	/** Room of each of the work folder and /tmp, MB. */
@@ -28,11 +28,17 @@ export interface SandboxLimits {
 	readonly openFiles: number;
 }
 
+/**
+ * V8 reserves far more than it uses: 1.3 GB, 0.7 GB more for each worker, 9 GB for a memory of WebAssembly. Page tables for
+ * all of this are 64 MB.
+ */
+const defaultAddressSpaceMb = 32_768;
+
 export const defaultSandboxLimits: SandboxLimits = {
 	wallMs: 10_000,
 	cpuSeconds: 10,
 	memoryMb: 256,
-	addressSpaceMb: null,
+	addressSpaceMb: defaultAddressSpaceMb,
 	fileMb: 16,
 	diskMb: 32,
 	outputBytes: 1 << 20,
@@ -89,6 +95,8 @@ export interface Sandbox {
 	readonly kind: SandboxKind;
 	/** One sentence for people: which program isolates, and how far. */
 	readonly description: string;
+	/** Protections that this sandbox does not have here, or of which that is not known: a phrase each. */
+	readonly gaps: readonly string[];
 	/** Whether an interpreter is there, and if not, why: one sentence. */
 	missing(program: SandboxProgram): string | null;
 	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess;

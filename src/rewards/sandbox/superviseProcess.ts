@@ -18,6 +18,10 @@ export interface SupervisedProgram {
 	readonly inherited?: readonly number[];
 	/** File descriptor 3 reports, by a line `"exit-code": n`, that the sandbox started; without it it could not start. */
 	readonly reportsStart?: boolean;
+	/** It has a network namespace of its own, whose sockets count as memory. */
+	readonly ownNetwork?: boolean;
+	/** Is told the first process inside, by its number outside, once it has ended. */
+	readonly onFirst?: (pid: number) => void;
 	/** Tasks that belong to the sandbox itself and do not count. */
 	readonly ownTasks?: number;
 	/** What else ends it: a container's engine has its own processes. */
@@ -100,16 +104,16 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 	const wall = setTimeout(() => stop('wall'), limits.wallMs);
 	let look: NodeJS.Timeout | undefined;
 	const watch = async () => {
-		const use = child.pid === undefined ? null : await readProcessTree(child.pid);
+		const use = child.pid === undefined ? null : await readProcessTree(child.pid, what.ownNetwork);
 		if (ended) return;
 		if (use !== null) {
 			known = use.processes;
 			const tasks = Math.max(0, use.tasks - (what.ownTasks ?? 0));
-			peakMemoryMb = Math.max(peakMemoryMb, use.residentMb);
+			peakMemoryMb = Math.max(peakMemoryMb, use.memoryMb);
 			peakProcesses = Math.max(peakProcesses, tasks);
 			cpuSeconds = Math.max(cpuSeconds, use.cpuSeconds);
 			if (tasks > limits.processes) stop('processes');
-			else if (use.residentMb > limits.memoryMb) stop('memory');
+			else if (use.memoryMb > limits.memoryMb) stop('memory');
 			else if (use.cpuSeconds > limits.cpuSeconds) stop('cpu');
 			// Those that were made between the look and the end.
 			if (end !== null) killTree(child, known);
@@ -133,7 +137,11 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 			clearTimeout(linger);
 			signal?.removeEventListener('abort', abort);
 			killTree(child, known);
-			await gone(report);
+			const first = Number(/"child-pid": *(\d+)/.exec(report)?.[1] ?? Number.NaN);
+			if (first > 1) {
+				await gone(first);
+				what.onFirst?.(first);
+			}
 			await what.onEnd?.().catch(() => undefined);
 			const { code, signal: bySignal } = exit ?? { code: null, signal: null };
 			if (failure !== undefined) reject(failure);
@@ -165,9 +173,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 }
 
 /** The first process inside ends a moment after the one that waits for it outside, and all others with it. */
-async function gone(report: string): Promise<void> {
-	const first = Number(/"child-pid": *(\d+)/.exec(report)?.[1] ?? Number.NaN);
-	if (!(first > 1)) return;
+async function gone(first: number): Promise<void> {
 	for (let look = 0; look < 100 && (await isAlive(first)); look++) {
 		await new Promise((resolve) => setTimeout(resolve, look < 10 ? 1 : 10));
 	}

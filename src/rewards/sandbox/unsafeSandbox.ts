@@ -21,6 +21,7 @@ const inputFile = 'stdin.txt';
 class UnsafeSandbox implements Sandbox {
 	readonly kind = 'unsafe';
 	readonly description = 'unsafe: a plain process with limits, which can do whatever you can';
+	readonly gaps = ['isolation of any kind'];
 	readonly #node: string;
 	readonly #interpreters: Interpreters;
 	readonly #inherited: readonly number[];

@@ -36,7 +36,7 @@ const healthy: DoctorFacts = {
 	machine: machine({ uv }),
 	node: 'v24.21.0',
 	disks: [{ what: 'environment', path: '/data', free: 80e9 }],
-	sandbox: 'bubblewrap: no network',
+	sandbox: { description: 'bubblewrap: no network', gaps: [] },
 	ranges,
 };
 
@@ -188,6 +188,13 @@ describe('Doctor', () => {
 			['error', 'warning', 'unknown', 'warning', 'warning'],
 		);
 		assert.equal(found.get('sandbox')?.action, 'Install bubblewrap.');
+	});
+
+	it('does not call a sandbox fine that lacks a protection', () => {
+		const sandbox = { description: 'podman', gaps: ['a limit of memory'] };
+		const found = rows({ sandbox }).get('sandbox');
+		assert.equal(found?.status, 'warning');
+		assert.match(found?.found ?? '', /missing: a limit of memory/);
 	});
 
 	it('reports in a text that nothing in it can drive', () => {

@@ -19,7 +19,7 @@ export async function testSandbox(options: BubblewrapOptions = {}): Promise<Test
 		const missing = () => {
 			throw error;
 		};
-		const sandbox: Sandbox = { kind: 'bubblewrap', description: '', missing, start: missing, run: missing };
+		const sandbox: Sandbox = { kind: 'bubblewrap', description: '', gaps: [], missing, start: missing, run: missing };
 		return { sandbox, skip: String(error) };
 	}
 }

@@ -113,7 +113,7 @@ describe('a container', () => {
 	it('has the limits that were asked for, and no swap beside them', () => {
 		assert.deepEqual(optionsOf('--memory'), ['100000000']);
 		assert.deepEqual(optionsOf('--memory-swap'), ['100000000']);
-		assert.deepEqual(optionsOf('--pids-limit'), ['7']);
+		assert.deepEqual(optionsOf('--pids-limit'), ['8']);
 		assert.ok(optionsOf('--ulimit').includes('fsize=2000000'));
 		assert.deepEqual(
 			optionsOf('--tmpfs').map((one) => one?.split(':')[0]),

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seccompFilter } from '../../../src/rewards/sandbox/seccompFilter.ts';
+import { allowedCalls, newestCall } from '../../../src/rewards/sandbox/systemCalls.ts';
 
 const audit = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
 const allow = 0x7fff0000;
 const error = (code: number) => 0x00050000 | code;
 
 /** What the kernel would say: classic BPF, as far as the filter uses it. Fails on a jump out of the program. */
-function decide(architecture: 'x64' | 'arm64', nr: number, arg0 = 0, as: number = audit[architecture]): number {
+function decide(
+	architecture: 'x64' | 'arm64',
+	nr: number,
+	arguments_: number | readonly number[] = 0,
+	as: number = audit[architecture],
+): number {
+	const args = typeof arguments_ === 'number' ? [arguments_] : arguments_;
 	const bytes = seccompFilter(architecture);
 	assert.ok(bytes);
 	let accumulator = 0;
@@ -19,8 +26,9 @@ function decide(architecture: 'x64' | 'arm64', nr: number, arg0 = 0, as: number 
 		const jump = (condition: boolean) => {
 			at += condition ? whenTrue : whenFalse;
 		};
-		if (code === 0x20) accumulator = value === 0 ? nr : value === 4 ? as : value === 16 ? arg0 : Number.NaN;
+		if (code === 0x20) accumulator = value === 0 ? nr : value === 4 ? as : (args[(value - 16) / 8] ?? 0);
 		else if (code === 0x15) jump(accumulator === value);
+		else if (code === 0x25) jump(accumulator > value);
 		else if (code === 0x35) jump(accumulator >= value);
 		else if (code === 0x45) jump((accumulator & value) !== 0);
 		else if (code === 0x06) return value;
@@ -32,6 +40,17 @@ describe('the filter of system calls', () => {
 	it('lets through what programs need', () => {
 		for (const nr of [0, 1, 2, 9, 59, 60, 231, 257, 302]) assert.equal(decide('x64', nr), allow, String(nr));
 		for (const nr of [56, 63, 64, 93, 94, 221, 222, 261]) assert.equal(decide('arm64', nr), allow, String(nr));
+	});
+
+	it('has a number for each call, and each number once', () => {
+		for (const architecture of ['x64', 'arm64'] as const) {
+			const numbers = allowedCalls.flatMap((call) => call[architecture] ?? []);
+			for (const nr of numbers) assert.equal(decide(architecture, nr), allow, String(nr));
+			assert.equal(new Set(numbers).size, numbers.length);
+			assert.ok(numbers.every((nr) => Number.isInteger(nr) && nr <= newestCall));
+			assert.ok(numbers.length > 150);
+		}
+		for (const { name, x64, arm64 } of allowedCalls) assert.ok(x64 !== null || arm64 !== null, name);
 	});
 
 	it('refuses ptrace, mounts, namespaces, keys, io_uring, bpf and memory of nobody', () => {
@@ -55,9 +74,35 @@ describe('the filter of system calls', () => {
 		}
 	});
 
-	it('knows sockets of three families only', () => {
-		for (const family of [1, 2, 10]) assert.equal(decide('x64', 41, family), allow);
-		for (const family of [0, 16, 17, 38, 40]) assert.equal(decide('x64', 41, family), error(97));
+	it('refuses what it does not name: AIO, inotify, dnotify, message queues, splices of memory, calls of the future', () => {
+		for (const nr of [206, 209, 253, 254, 294, 240, 278, 162, 306, 333, 154])
+			assert.equal(decide('x64', nr), error(1), String(nr));
+		for (const nr of [0, 2, 26, 27, 180, 75, 81, 267]) assert.equal(decide('arm64', nr), error(1), String(nr));
+		for (const architecture of ['x64', 'arm64'] as const) {
+			for (const nr of [451, 462, 500]) assert.equal(decide(architecture, nr), error(38), String(nr));
+		}
+	});
+
+	it('lets neither buffers nor pipes grow, nor a terminal be written to', () => {
+		for (const [architecture, setsockopt, fcntl, ioctl] of [
+			['x64', 54, 72, 16],
+			['arm64', 208, 25, 29],
+		] as const) {
+			for (const option of [7, 8]) assert.equal(decide(architecture, setsockopt, [3, 1, option]), error(1));
+			assert.equal(decide(architecture, setsockopt, [3, 1, 2]), allow);
+			assert.equal(decide(architecture, setsockopt, [3, 6, 7]), allow);
+			for (const request of [1031, 1026]) assert.equal(decide(architecture, fcntl, [3, request]), error(1));
+			assert.equal(decide(architecture, fcntl, [3, 4]), allow);
+			for (const request of [0x5412, 0x541c]) assert.equal(decide(architecture, ioctl, [0, request]), error(1));
+			assert.equal(decide(architecture, ioctl, [0, 0x5401]), allow);
+		}
+	});
+
+	it('knows Unix sockets only, of protocol 0', () => {
+		assert.equal(decide('x64', 41, [1, 1, 0]), allow);
+		// MPTCP, UDP-Lite, SCTP
+		for (const protocol of [262, 136, 132]) assert.equal(decide('x64', 41, [1, 1, protocol]), error(1));
+		for (const family of [0, 2, 10, 16, 17, 38, 40]) assert.equal(decide('x64', 41, family), error(97));
 		assert.equal(decide('x64', 53, 1), allow);
 		assert.equal(decide('arm64', 198, 40), error(97));
 	});

@@ -52,11 +52,13 @@ def syscall(name, *args):
             "ptrace": 101, "process_vm_readv": 310, "unshare": 272, "keyctl": 250, "add_key": 248, "bpf": 321,
             "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425, "memfd_create": 319, "shmget": 29,
             "clone3": 435, "open_by_handle_at": 304, "kexec_load": 246, "init_module": 175, "setns": 308, "fsopen": 430,
+            "io_setup": 206, "inotify_init1": 294, "msgget": 68, "semget": 64, "vmsplice": 278,
         },
         "aarch64": {
             "ptrace": 117, "process_vm_readv": 270, "unshare": 97, "keyctl": 219, "add_key": 217, "bpf": 280,
             "perf_event_open": 241, "userfaultfd": 282, "io_uring_setup": 425, "memfd_create": 279, "shmget": 194,
             "clone3": 435, "open_by_handle_at": 265, "kexec_load": 104, "init_module": 105, "setns": 268, "fsopen": 430,
+            "io_setup": 0, "inotify_init1": 26, "msgget": 186, "semget": 190, "vmsplice": 75,
         },
     }
     number = numbers[os.uname().machine][name]
@@ -137,6 +139,24 @@ def dns():
 @attempt
 def vsock():
     first([("AF_VSOCK", lambda: socket.socket(getattr(socket, "AF_VSOCK", 40), socket.SOCK_STREAM).fileno())])
+
+
+@attempt
+def socket_protocols():
+    kinds = [
+        ("MPTCP", socket.AF_INET, socket.SOCK_STREAM, 262),
+        ("UDP-Lite", socket.AF_INET, socket.SOCK_DGRAM, 136),
+        ("SCTP", socket.AF_INET, socket.SOCK_STREAM, 132),
+        ("ICMP", socket.AF_INET, socket.SOCK_DGRAM, 1),
+        ("AF_ALG", 38, socket.SOCK_SEQPACKET, 0),
+        ("AF_PACKET", 17, socket.SOCK_RAW, 0),
+        ("AF_XDP", 44, socket.SOCK_RAW, 0),
+        ("AF_SMC", 43, socket.SOCK_STREAM, 0),
+        ("AF_RDS", 21, socket.SOCK_SEQPACKET, 0),
+        ("AF_TIPC", 30, socket.SOCK_RDM, 0),
+        ("AF_BLUETOOTH", 31, socket.SOCK_RAW, 0),
+    ]
+    first([(name, lambda k=kind: f"opened {socket.socket(*k).fileno()}") for name, *kind in kinds])
 
 
 @attempt
@@ -236,6 +256,18 @@ def devices():
     tries.append(("mknod of a disk", lambda: node(f"/tmp/{about['token']}-disk", 0o060000, os.makedev(8, 0))))
     tries.append(("mknod of /dev/mem", lambda: node(f"/tmp/{about['token']}-mem", 0o020000, os.makedev(1, 1))))
     first(tries)
+
+
+@attempt
+def watch_files():
+    """Be told of what others do with files of the system."""
+    import fcntl
+
+    def dnotify():
+        folder = os.open("/usr", os.O_RDONLY)
+        fcntl.fcntl(folder, fcntl.F_NOTIFY, 0x1)
+
+    first([("inotify", lambda: syscall("inotify_init1", number(0))), ("dnotify", dnotify)])
 
 
 @attempt
@@ -421,8 +453,142 @@ def memory_outside_of_processes():
         [
             ("memfd_create", lambda: syscall("memfd_create", ctypes.c_char_p(b"x"), number(0))),
             ("shmget", lambda: syscall("shmget", number(0), number(1 << 30), number(0o1600))),
+            ("msgget", lambda: syscall("msgget", number(0), number(0o1600))),
+            ("semget", lambda: syscall("semget", number(0), number(100), number(0o1600))),
         ]
     )
+
+
+def made(size, words):
+    print(json.dumps({"made": round(size), "evidence": words}), flush=True)
+
+
+@attempt
+def page_tables():
+    """Reads single bytes of up to 600 GB of empty memory: the pages are nobody's, their tables take 1.2 GB."""
+    import mmap
+
+    MAP_NORESERVE = 0x4000
+    kept = []
+    tables = 0.0
+    for _ in range(75):
+        try:
+            region = mmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
+        except (OSError, MemoryError, ValueError) as error:
+            made(tables, f"{tables:.0f} MB of page tables, then: {error}")
+            sys.exit(0)
+        region.madvise(15)  # MADV_NOHUGEPAGE
+        kept.append(region)
+        for at in range(0, len(region), 2 << 20):
+            region[at]
+        with open("/proc/self/status", encoding="ascii") as file:
+            tables = next(int(line.split()[1]) / 1000 for line in file if line.startswith("VmPTE"))
+        made(tables, f"{tables:.0f} MB of page tables")
+
+
+def fill(descriptor):
+    """Writes to a descriptor until it takes no more. @returns bytes"""
+    os.set_blocking(descriptor, False)
+    size = 0
+    try:
+        while True:
+            size += os.write(descriptor, b"x" * 65536)
+    except OSError:
+        return size
+
+
+@attempt
+def socket_buffers():
+    """Fills sockets that nobody reads, at most 1 GB; those that are passed on within others need no descriptor."""
+    kept = []
+    size = 0
+    words = ""
+    try:
+        while size < 1 << 30:
+            pair = socket.socketpair()
+            for end in pair:
+                for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                    try:
+                        end.setsockopt(socket.SOL_SOCKET, option, 1 << 24)
+                    except OSError:
+                        pass
+            size += fill(pair[0].fileno()) + fill(pair[1].fileno())
+            if len(kept) > 0:
+                try:
+                    socket.send_fds(kept[0][0], [b"x"], [end.fileno() for end in pair])
+                    for end in pair:
+                        end.close()
+                    continue
+                except OSError:
+                    pass
+            else:
+                pair = socket.socketpair()
+            kept.append(pair)
+            made(size / 1e6, f"{size / 1e6:.0f} MB")
+    except OSError as error:
+        words = f", then: {error.strerror}"
+    made(size / 1e6, f"{size / 1e6:.0f} MB{words}")
+    # The supervision has to see it within a look or two.
+    time.sleep(0.3)
+
+
+@attempt
+def pipe_buffers():
+    """Fills pipes, as large as they can be made, at most 1 GB."""
+    import fcntl
+
+    kept = []
+    size = 0
+    words = ""
+    try:
+        while size < 1 << 30:
+            kept.append(os.pipe())
+            try:
+                fcntl.fcntl(kept[-1][1], 1031, 1 << 20)
+            except OSError:
+                pass
+            size += fill(kept[-1][1])
+    except OSError as error:
+        words = f", then: {error.strerror}"
+    made(size / 1e6, f"{size / 1e6:.0f} MB{words}")
+
+
+@attempt
+def zombies():
+    """At most 200 processes that ended and that nobody waits for, and 200 whose parent is gone."""
+    ended = 0
+    try:
+        for _ in range(200):
+            if os.fork() == 0:
+                os._exit(0)
+            ended += 1
+    except OSError as error:
+        made(ended, f"{ended} zombies, then: {error.strerror}")
+        sys.exit(0)
+    made(ended, f"{ended} zombies")
+    time.sleep(1)
+
+
+@attempt
+def orphans():
+    """200 processes whose parent ends before them: somebody has to reap them."""
+    for _ in range(200):
+        pid = os.fork()
+        if pid == 0:
+            if os.fork() == 0:
+                os._exit(0)
+            os._exit(0)
+        os.waitpid(pid, 0)
+    time.sleep(0.2)
+    left = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="latin1") as file:
+                    left += file.read().rsplit(")", 1)[1].split()[0] == "Z"
+            except OSError:
+                continue
+    say(left > 2, f"{left} of 200 were not reaped")
 
 
 @attempt
@@ -602,6 +768,8 @@ def kernel_interfaces():
     first(
         [
             ("io_uring_setup", lambda: syscall("io_uring_setup", number(4), parameters)),
+            ("io_setup", lambda: syscall("io_setup", number(60_000), parameters)),
+            ("vmsplice", lambda: syscall("vmsplice", number(1), parameters, number(0), number(0))),
             ("bpf", lambda: syscall("bpf", number(0), parameters, number(72))),
             ("perf_event_open", lambda: syscall("perf_event_open", parameters, number(0), number(-1), number(-1), number(0))),
             ("userfaultfd", lambda: syscall("userfaultfd", number(1))),

@@ -72,6 +72,7 @@ export async function checkIsolation(sandbox: Sandbox, options: CheckOptions = {
 		format: 1,
 		kind: sandbox.kind,
 		description: sandbox.description,
+		gaps: [...sandbox.gaps],
 		attempts,
 		held: count('held'),
 		failed: count('escaped', 'error'),

@@ -102,6 +102,12 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		tried: 'Open a socket to the host of a virtual machine (AF_VSOCK)',
 		expected: 'refused',
 	},
+	{
+		id: 'socket-protocols',
+		area: 'network',
+		tried: 'Open sockets of other protocols and families (MPTCP, UDP-Lite, SCTP, AF_ALG, AF_PACKET, AF_SMC)',
+		expected: 'refused',
+	},
 	{ id: 'netlink', area: 'network', tried: 'Open a socket to the kernel (AF_NETLINK)', expected: 'refused' },
 
 	{ id: 'read-home', mild: true, area: 'files', tried: 'Read a file of the home folder', expected: 'it is not there' },
@@ -147,6 +153,12 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		expected: 'refused',
 	},
 	{ id: 'devices', area: 'files', tried: 'Open or make devices: disks, memory, the kernel log', expected: 'refused' },
+	{
+		id: 'watch-files',
+		area: 'files',
+		tried: 'Watch what this machine does with its files (inotify, dnotify)',
+		expected: 'refused',
+	},
 	{
 		id: 'sysctl',
 		area: 'files',
@@ -203,6 +215,23 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(mostProcesses)(said, run),
 	},
 	{
+		id: 'zombies',
+		area: 'processes',
+		tried: 'Leave 200 ended processes that nobody waits for',
+		expected: `stopped at ${mostProcesses}`,
+		limits: { processes: mostProcesses },
+		alone: true,
+		judge: (said, run) =>
+			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(mostProcesses)(said, run),
+	},
+	{
+		id: 'orphans',
+		area: 'processes',
+		tried: 'Leave 200 ended processes whose parent is gone',
+		expected: 'they are reaped',
+		alone: true,
+	},
+	{
 		id: 'outlive',
 		mild: true,
 		area: 'processes',
@@ -237,8 +266,35 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'memory-outside-of-processes',
 		area: 'resources',
-		tried: 'Use memory that no process is charged for (memfd, shared segments)',
+		tried: 'Use memory that no process is charged for (memfd, shared segments, message queues)',
 		expected: 'refused',
+	},
+	{
+		id: 'page-tables',
+		area: 'resources',
+		tried: 'Use 1.2 GB of page tables while hardly any memory is resident',
+		expected: `stopped at about ${mostMemory} MB`,
+		limits: { memoryMb: mostMemory },
+		alone: true,
+		judge: atMost(mostMemory * 2),
+	},
+	{
+		id: 'socket-buffers',
+		area: 'resources',
+		tried: 'Fill sockets that nobody reads with 1 GB',
+		expected: `stopped at about ${mostMemory} MB`,
+		limits: { memoryMb: mostMemory },
+		alone: true,
+		judge: atMost(mostMemory * 2),
+	},
+	{
+		id: 'pipe-buffers',
+		area: 'resources',
+		tried: 'Fill pipes that nobody reads with 1 GB',
+		expected: 'at most 64 kB each',
+		limits: { memoryMb: mostMemory },
+		alone: true,
+		judge: atMost(mostMemory),
 	},
 	{
 		id: 'disk',
@@ -323,7 +379,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'kernel-interfaces',
 		area: 'kernel',
-		tried: 'Use io_uring, bpf, perf, userfaultfd and modules',
+		tried: 'Use io_uring, AIO, bpf, perf, userfaultfd and modules',
 		expected: 'refused',
 	},
 ];

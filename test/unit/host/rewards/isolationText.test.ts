@@ -17,6 +17,7 @@ const report = (...attempts: readonly IsolationAttempt[]): IsolationReport => ({
 	format: 1,
 	kind: 'bubblewrap',
 	description: 'bubblewrap: no network',
+	gaps: [],
 	attempts: [...attempts],
 	held: attempts.filter(({ outcome }) => outcome === 'held').length,
 	failed: attempts.filter(({ outcome }) => outcome === 'escaped' || outcome === 'error').length,

@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+
+/** Of what `docker info` and `podman info` say as JSON. */
+const infoSchema = v.object({
+	MemoryLimit: v.optional(v.boolean()),
+	PidsLimit: v.optional(v.boolean()),
+	SecurityOptions: v.optional(v.nullable(v.array(v.string()))),
+	host: v.optional(
+		v.object({
+			cgroupControllers: v.optional(v.nullable(v.array(v.string()))),
+			security: v.optional(v.object({ seccompEnabled: v.optional(v.boolean()) })),
+		}),
+	),
+});
+
+/**
+ * Protections that a container engine does not have on this machine, by its own account. An engine accepts a limit that
+ * its kernel cannot keep with no more than a warning. What it does not say counts as missing.
+ */
+export function containerGaps(info: string): string[] {
+	let said: v.InferOutput<typeof infoSchema> = {};
+	try {
+		const decoded = v.safeParse(infoSchema, JSON.parse(info));
+		if (decoded.success) said = decoded.output;
+	} catch {
+		// Nothing is known then.
+	}
+	const { host } = said;
+	const controllers = host?.cgroupControllers ?? undefined;
+	const filter = said.SecurityOptions?.some((option) => /^name=seccomp/.test(option) && !/unconfined/.test(option));
+	const protections: readonly (readonly [name: string, there: boolean | undefined])[] = [
+		['a limit of memory', said.MemoryLimit ?? controllers?.includes('memory')],
+		['a limit of processes', said.PidsLimit ?? controllers?.includes('pids')],
+		['a filter of system calls', filter ?? host?.security?.seccompEnabled],
+	];
+	return protections.flatMap(([name, there]) =>
+		there === true ? [] : [there === false ? name : `${name} (the engine does not say)`],
+	);
+}
+
+const imageSchema = v.tuple([
+	v.object({ Config: v.nullish(v.object({ Volumes: v.nullish(v.record(v.string(), v.unknown())) })) }),
+]);
+
+/** Volumes that an image declares, of what `docker image inspect` says; null: unknown. */
+export function imageVolumes(inspected: string): string[] | null {
+	try {
+		const decoded = v.safeParse(imageSchema, JSON.parse(inspected));
+		return decoded.success ? Object.keys(decoded.output[0].Config?.Volumes ?? {}) : null;
+	} catch {
+		return null;
+	}
+}

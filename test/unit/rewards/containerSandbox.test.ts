@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import { containerArguments } from '../../../src/rewards/sandbox/containerArguments.ts';
+import { containerGaps } from '../../../src/rewards/sandbox/containerGaps.ts';
+import { containerSandbox } from '../../../src/rewards/sandbox/containerSandbox.ts';
+import { defaultSandboxLimits } from '../../../src/rewards/sandbox/sandbox.ts';
+
+const dockerInfo = { MemoryLimit: true, PidsLimit: true, SecurityOptions: ['name=seccomp,profile=builtin'] };
+
+/**
+ * An engine that records its arguments, a line of JSON each, and behaves as files beside it say. It stands for the command
+ * line alone: whether an engine keeps to its options is tested where there is one (sandboxModes.test.ts).
+ */
+const engine = `#!${process.execPath}
+const fs = require('node:fs');
+const path = require('node:path');
+const args = process.argv.slice(2);
+const said = (name, otherwise) => { try { return fs.readFileSync(path.join(__dirname, name), 'utf8'); } catch { return otherwise; } };
+fs.appendFileSync(path.join(__dirname, 'log'), JSON.stringify(args) + '\\n');
+if (args[0] === 'image') process.stdout.write(said('image', '[{"Config":{"Env":[]}}]'));
+if (args[0] === 'info') process.stdout.write(said('info', ''));
+if (args[0] === 'run') {
+	process.stdout.write(said('stdout', ''));
+	process.stderr.write(said('stderr', ''));
+	process.exitCode = Number(said('status', '0'));
+}
+`;
+
+describe('a container engine', { skip: process.platform === 'win32' }, () => {
+	let folder: string;
+	let temporary: string;
+	const before_ = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR };
+	const calls = async () =>
+		(await readFile(join(folder, 'log'), 'utf8'))
+			.trim()
+			.split('\n')
+			.map((line) => JSON.parse(line) as string[]);
+	const says = (name: string, text: string) => writeFile(join(folder, name), text);
+
+	before(async () => {
+		folder = await mkdtemp(join(tmpdir(), 'container-engine-'));
+		// A temporary folder whose name would be options of a mount.
+		temporary = join(folder, 'a,readonly=false,"b" c');
+		await mkdir(temporary);
+		await writeFile(join(folder, 'docker'), engine);
+		await chmod(join(folder, 'docker'), 0o755);
+		await says('info', JSON.stringify(dockerInfo));
+		process.env.PATH = folder;
+		process.env.TMPDIR = temporary;
+	});
+	after(async () => {
+		process.env.PATH = before_.PATH;
+		if (before_.TMPDIR === undefined) delete process.env.TMPDIR;
+		else process.env.TMPDIR = before_.TMPDIR;
+		await rm(folder, { recursive: true });
+	});
+
+	const refusal = async (action: () => Promise<unknown>): Promise<Failure> => {
+		const error = await action().then(
+			() => assert.fail('it was not refused'),
+			(reason: unknown) => reason,
+		);
+		assert.ok(error instanceof Failure, String(error));
+		return error;
+	};
+
+	it('runs a program with an init, and is told to remove the container; nothing is left', async () => {
+		const sandbox = await containerSandbox('python:3.12-slim');
+		assert.deepEqual(sandbox.gaps, []);
+		await says('stdout', '1\n');
+		const files = { 'main.py': 'print(1)' };
+		const result = await sandbox.run({ program: 'python', args: ['main.py', '--privileged', ' ; rm -rf /'], files });
+		assert.equal(result.stdout, '1\n');
+		const all = await calls();
+		const run = all.findLast(([verb]) => verb === 'run') ?? [];
+		assert.ok(run.includes('--init'));
+		const image = run.indexOf('python:3.12-slim');
+		// What belongs to the program stands after the image, as it was given.
+		assert.deepEqual(run.slice(image + 1), ['main.py', '--privileged', ' ; rm -rf /']);
+		assert.ok(!run.slice(0, image).includes('--privileged'));
+		const name = run[run.indexOf('--name') + 1];
+		assert.deepEqual(all.at(-1), ['rm', '--force', name]);
+		assert.deepEqual(await readdir(temporary), []);
+	});
+
+	it('reads the path of a file as one field, whatever is in it', async () => {
+		const sandbox = await containerSandbox('x');
+		await sandbox.run({ program: 'python', args: [], files: { 'main.py': '' } });
+		const run = (await calls()).findLast(([verb]) => verb === 'run') ?? [];
+		const fields = csv(run[run.indexOf('--mount') + 1] ?? '');
+		assert.equal(fields.length, 4);
+		assert.match(fields[1] ?? '', /^source=.*\/a,readonly=false,"b" c\/reasoning-lab-\w+\/main\.py$/);
+		assert.deepEqual([fields[0], fields[2], fields[3]], ['type=bind', 'target=/work/main.py', 'readonly']);
+	});
+
+	it('takes the kill of the memory limit for that, and its own failure for no verdict', async () => {
+		const sandbox = await containerSandbox('x');
+		await says('status', '137');
+		assert.equal((await sandbox.run({ program: 'python', args: [] })).end, 'memory');
+		await says('status', '125');
+		await says('stderr', 'docker: Error response from daemon: no space left on device.\n');
+		const failure = await refusal(() => sandbox.run({ program: 'python', args: [] }));
+		assert.equal(failure.reason, 'unavailable');
+		assert.match(failure.message, /no space left/);
+		await says('status', '0');
+	});
+
+	it('is refused an image that has volumes on the disk of this machine', async () => {
+		await says('image', '[{"Config":{"Volumes":{"/data":{}}}}]');
+		assert.match((await refusal(() => containerSandbox('x'))).message, /declares volumes \(\/data\)/);
+		for (const unknown of ['', '[]', '[{"Config":{"Volumes":"yes"}}]']) {
+			await says('image', unknown);
+			assert.match((await refusal(() => containerSandbox('x'))).message, /does not say whether/);
+		}
+		for (const none of ['[{"Config":null}]', '[{"Config":{"Volumes":null}}]', '[{"Config":{"Volumes":{}}}]']) {
+			await says('image', none);
+			await containerSandbox('x');
+		}
+	});
+
+	it('that does not say what it limits has gaps', async () => {
+		await says('info', 'Cannot connect');
+		assert.equal((await containerSandbox('x')).gaps.length, 3);
+		await says('info', JSON.stringify(dockerInfo));
+	});
+});
+
+describe('what an engine says of itself', () => {
+	const podman = (controllers: string[], seccompEnabled: boolean) =>
+		JSON.stringify({ host: { cgroupControllers: controllers, security: { seccompEnabled } } });
+
+	it('is read as Docker and as Podman say it', () => {
+		assert.deepEqual(containerGaps(JSON.stringify(dockerInfo)), []);
+		assert.deepEqual(containerGaps(podman(['cpu', 'memory', 'pids'], true)), []);
+		// Podman without delegated controllers, Docker without a filter.
+		assert.deepEqual(containerGaps(podman([], true)), ['a limit of memory', 'a limit of processes']);
+		assert.deepEqual(
+			containerGaps(JSON.stringify({ ...dockerInfo, SecurityOptions: ['name=seccomp,profile=unconfined'] })),
+			['a filter of system calls'],
+		);
+	});
+
+	it('counts as missing where it is not said', () => {
+		for (const text of ['', 'null', '{}', '[1]', '{"MemoryLimit":"yes"}', '{"host":null}']) {
+			assert.equal(containerGaps(text).length, 3, text);
+		}
+	});
+});
+
+describe('arguments of a container', () => {
+	it('leave room for its init', () => {
+		const args = containerArguments({
+			image: 'x',
+			name: 'n',
+			command: { program: 'sh', args: [] },
+			limits: { ...defaultSandboxLimits, processes: 7 },
+			files: null,
+		});
+		assert.equal(args[args.indexOf('--pids-limit') + 1], '8');
+	});
+});
+
+/** One line of CSV (RFC 4180). */
+function csv(line: string): string[] {
+	return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+		([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',
+	);
+}
