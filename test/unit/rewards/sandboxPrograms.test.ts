@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import type { SandboxLimits, SandboxProgram } from '../../../src/rewards/sandbox/sandbox.ts';
 import { testSandbox } from './sandboxFixture.ts';
@@ -141,5 +142,34 @@ time.sleep(2)`;
 		assert.equal(end, 'memory');
 		const { end: wide } = await sandbox.run({ program: 'python', args: ['-c', code], limits: { memoryMb: 60 } });
 		assert.equal(wide, 'exited');
+	});
+});
+
+describe('a machine that does not reap', { skip }, () => {
+	it('is said to leave zombies, and one that reaps is not', { skip: sandbox.missing('python') ?? false }, () => {
+		const module = new URL('../../../src/rewards/sandbox/bubblewrapSandbox.ts', import.meta.url).href;
+		const code = `
+			import { bubblewrapSandbox } from ${JSON.stringify(module)};
+			console.log(JSON.stringify((await bubblewrapSandbox()).gaps));`;
+		// Orphans below a process with PR_SET_CHILD_SUBREAPER become its children.
+		const script = `
+import ctypes, os, subprocess, sys, threading, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+child = os.fork()
+if child == 0:
+    os.execv(sys.argv[2], [sys.argv[2], "--input-type=module", "-e", sys.argv[3]])
+while True:
+    pid, status = os.waitpid(-1 if sys.argv[1] == "reaps" else child, 0)
+    if pid == child:
+        break`;
+		const gaps = (how: string) => {
+			const { stdout, stderr } = spawnSync('python3', ['-c', script, how, process.execPath, code], {
+				encoding: 'utf8',
+			});
+			assert.match(stdout, /^\[/, stderr);
+			return stdout;
+		};
+		assert.match(gaps('leaves'), /a process that reaps ended sandboxes/);
+		assert.doesNotMatch(gaps('reaps'), /reaps/);
 	});
 });
