@@ -6,6 +6,7 @@ import { type Verdict, verdictOf } from '../core/diagnosis/verdict.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
 import { diagnosisRunOf } from './diagnosisRunOf.ts';
+import { firstLook } from './lookAtRun.ts';
 import type { RunContent } from './runContent.ts';
 import { sampledSteps, stepFactsOf } from './stepFactsOf.ts';
 
@@ -23,6 +24,8 @@ export interface Diagnosed {
 	readonly diagnosis: Diagnosis;
 	/** Of the newest row of metrics; -1: there is none. */
 	readonly lastStep: number;
+	/** Of the newest row, in seconds since the epoch; null: there is none. */
+	readonly lastTime: number | null;
 	/** All steps with rollouts, whether they were looked at or not. */
 	readonly steps: readonly number[];
 	readonly tags: TraceTags | null;
@@ -30,7 +33,10 @@ export interface Diagnosed {
 
 /** The diagnosis of a run as it is on disk, of any trainer; what cannot be read is left out. Fails with `cancelled`. */
 export async function diagnoseRun(content: RunContent, options: DiagnoseOptions = {}): Promise<Verdict> {
-	return verdictOf((await goThrough(content, options)).diagnosis);
+	const { diagnosis, lastTime } = await goThrough(content, options);
+	const look = await firstLook(content, lastTime, options.signal);
+	if (look !== null) diagnosis.look(look);
+	return verdictOf(diagnosis);
 }
 
 /** The same, for those who go on with what comes. */
@@ -50,6 +56,7 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 		}
 	};
 	let lastStep = -1;
+	let lastTime: number | null = null;
 	for await (const lines of content.metrics(signal)) {
 		for (let i = 0; i < lines.length; ) {
 			const from = i;
@@ -59,12 +66,13 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 			while (i < lines.length && i - from < rowsAtOnce && (i === from || (lines[i] as MetricsLine).step < upTo)) i++;
 			diagnosis.addMetrics(lines.slice(from, i));
 			lastStep = Math.max(lastStep, (lines[i - 1] as MetricsLine).step);
+			lastTime = (lines[i - 1] as MetricsLine).time;
 			await setImmediate();
 			checkAborted(signal);
 		}
 	}
 	await lookUpTo(Number.POSITIVE_INFINITY);
-	return { diagnosis, lastStep, steps: all, tags };
+	return { diagnosis, lastStep, lastTime, steps: all, tags };
 }
 
 /** What cannot be read is passed over, but whoever asks no more is told so. */

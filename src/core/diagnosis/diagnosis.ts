@@ -2,7 +2,7 @@ import type { Alert } from '../../protocol/alert.ts';
 import type { EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import { type DiagnosisRun, Row } from './diagnosisRun.ts';
-import type { Holding, Rule, Watch } from './rule.ts';
+import type { Holding, Look, Rule, Watch } from './rule.ts';
 import { rules as allRules } from './rules.ts';
 import type { StepFacts } from './stepFacts.ts';
 
@@ -48,6 +48,8 @@ export class Diagnosis {
 	#waiting: EvaluationSummary[] = [];
 	#stage: string | null = null;
 	#row: Row | null = null;
+	/** Of the newest row of any stage. */
+	#step = 0;
 	#revision = 0;
 	/** Of the present stage, and of the longest: rows of sampling stages, those with a reward, and steps with rollouts. */
 	readonly #seen = { rows: 0, rewarded: 0, steps: 0 };
@@ -109,7 +111,15 @@ export class Diagnosis {
 		}
 	}
 
+	/** A look at a live run: what only time shows. */
+	look(look: Look): void {
+		for (const working of this.#working) {
+			if (working.watch.look !== undefined) this.#take(working, working.watch.look(look), this.#step);
+		}
+	}
+
 	#addRow(line: MetricsLine): void {
+		this.#step = Math.max(this.#step, line.step);
 		if (unsampled.has(line.stage)) {
 			this.#unsampled++;
 			this.#addUnsampled(new Row(line));

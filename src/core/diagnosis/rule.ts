@@ -20,6 +20,18 @@ export interface Telling {
 	readonly recipe: RecipeAdvice | null;
 }
 
+/** A look at a run at work, from outside. Times are seconds since the epoch. */
+export interface Look {
+	readonly now: number;
+	/** Of the engine's record; null: the trainer writes none. */
+	readonly heartbeat: number | null;
+	/** Whether an engine is at work: neither paused nor over. */
+	readonly working: boolean;
+	/** Of a first look, seconds without a new row and without a new heartbeat before it; later looks add up. Default 0. */
+	readonly quiet?: number;
+	readonly silent?: number;
+}
+
 /** A rule holds. Words are put together only when they are needed. */
 export interface Holding {
 	/** What it is about, where a rule may hold of several things at once. */
@@ -39,6 +51,8 @@ export interface Watch {
 	step?(facts: StepFacts): readonly Holding[] | undefined;
 	/** Held-out evaluations, each once. */
 	evaluation?(summary: EvaluationSummary): readonly Holding[] | undefined;
+	/** Time has passed; there may be no new rows. */
+	look?(look: Look): readonly Holding[] | undefined;
 	/** Another stage has begun. */
 	stage?(): void;
 }

@@ -17,12 +17,14 @@ import { repetitionLoops } from './rules/repetitionLoops.ts';
 import { rewardErrors } from './rules/rewardErrors.ts';
 import { rewardHacking } from './rules/rewardHacking.ts';
 import { samplerMismatch } from './rules/samplerMismatch.ts';
+import { stalled } from './rules/stalled.ts';
 import { throughputDrop } from './rules/throughputDrop.ts';
 import { wrongAnswers } from './rules/wrongAnswers.ts';
 
 /** Every rule, causes before symptoms; docs/diagnosis.md is made from them. */
 export const rules: readonly Rule[] = [
 	notANumber,
+	stalled,
 	rewardErrors,
 	noisyReward,
 	samplerMismatch,

@@ -232,6 +232,22 @@ export const thresholds = {
 	),
 	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations pass.'),
 
+	stalledSeconds: threshold(
+		60,
+		'seconds',
+		'A heartbeat is written every 5 s; a busy disk or a garbage collection is over in less.',
+	),
+	stalledGaps: threshold(
+		10,
+		'times the median gap between rows',
+		'Evaluations, checkpoints and retries of a judge are some batches long.',
+	),
+	stalledLongest: threshold(
+		2,
+		'times the longest gap of the last 20 rows',
+		'What has happened before may happen again.',
+	),
+
 	/** Nothing but NaN is said before. */
 	shortRun: threshold(20, 'batches', 'A young run has no course yet.'),
 } as const satisfies Record<string, Threshold>;

@@ -12,6 +12,7 @@ import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import { AlertLog, type AlertState, type DiagnosisExtent, diagnosedState } from '../../runs/alertLog.ts';
 import { type Diagnosed, goThrough } from '../../runs/diagnoseRun.ts';
 import { followRun } from '../../runs/followRun.ts';
+import { lookAtRun } from '../../runs/lookAtRun.ts';
 import { openRun } from '../../runs/openRun.ts';
 import type { RunContent } from '../../runs/runContent.ts';
 import { runStateOf } from '../../runs/runStatus.ts';
@@ -42,6 +43,8 @@ export interface RunDiagnosisOptions {
 	/** Between two looks at the record of a run that has ended. */
 	readonly restMs?: number;
 	readonly pollMs?: number;
+	/** Between two looks at whether a live run gets on. */
+	readonly lookMs?: number;
 }
 
 /** Of what was found under these rules nothing need be looked for again. */
@@ -163,8 +166,18 @@ export class RunDiagnosis extends Disposable {
 		this.#live = isLive(status);
 	}
 
+	/** What only time shows: whether a run that is at work gets on. */
+	async #watch(content: RunContent, { diagnosis }: Diagnosed): Promise<void> {
+		const before = diagnosis.revision;
+		const look = await lookAtRun(content).catch(() => null);
+		if (look === null || this.disposed) return;
+		diagnosis.look(look);
+		if (diagnosis.revision !== before) await this.#publish(diagnosis, false);
+	}
+
 	/** Until the run ends, or begins anew. */
 	async #follow(content: RunContent, diagnosed: Diagnosed): Promise<void> {
+		const looks = setInterval(() => void this.#watch(content, diagnosed), this.#options.lookMs ?? 10_000);
 		const follower = followRun(this.folder, { pollMs: this.#options.pollMs ?? 2000, format: content.format });
 		try {
 			await new Promise<void>((resolve) => {
@@ -192,6 +205,7 @@ export class RunDiagnosis extends Disposable {
 			});
 		} finally {
 			this.#wake = null;
+			clearInterval(looks);
 			follower.dispose();
 		}
 	}

@@ -40,7 +40,8 @@ export class StillWatch implements Watch {
 		const [reward, length, dead] = [
 			row.get('reward'),
 			row.get('completions/mean_length'),
-			row.get('frac_reward_zero_std'),
+			// Scaled by the batch, TRL's share is one of batches and not of groups.
+			row.get('groups/dead') ?? row.get('frac_reward_zero_std'),
 		];
 		if (length !== null) this.#lengths.push(length);
 		if (dead !== null) this.#dead.push(dead);

@@ -71,6 +71,12 @@ describe('a policy that does not move', () => {
 		assert.deepEqual(ids({ metrics: rising }, grpo({})), []);
 		const dead = standing(1e-6).map((line) => ({ ...line, values: { ...line.values, frac_reward_zero_std: 1 } }));
 		assert.ok(!ids({ metrics: dead }, grpo({})).includes('learning-rate-low'));
+		// Scaled by the batch, TRL's share is 0 although all groups are dead.
+		const batch = standing(1e-6).map((line) => ({
+			...line,
+			values: { ...line.values, frac_reward_zero_std: 0, 'groups/dead': 1 },
+		}));
+		assert.ok(!ids({ metrics: batch }, grpo({ scale_rewards: 'batch' })).includes('learning-rate-low'));
 		assert.deepEqual(ids({ metrics: standing(1e-6).slice(0, 35) }, grpo({})), []);
 	});
 

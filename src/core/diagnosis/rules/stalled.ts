@@ -1,0 +1,84 @@
+import type { Row } from '../diagnosisRun.ts';
+import type { Holding, Look, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import { limit } from '../thresholds.ts';
+import { digits } from '../words.ts';
+
+/** Looks further apart, in seconds, count for nothing: the machine slept, or its clock was set. */
+const maxBetween = 60;
+/** Gaps that a pace needs. */
+const minGaps = 5;
+
+class StalledWatch implements Watch {
+	readonly #gaps = new Recent(limit('shortRun'));
+	#last: Row | null = null;
+	#lastLook: number | null = null;
+	/** Seconds without a new row, as far as they were watched. */
+	#quiet = 0;
+	/** The heartbeat at the last look, and how long it has been the same. */
+	#heartbeat: number | null = null;
+	#silent = 0;
+
+	stage(): void {
+		this.#gaps.clear();
+	}
+
+	row(row: Row): readonly Holding[] {
+		const gap = this.#last === null ? 0 : row.time - this.#last.time;
+		if (Number.isFinite(gap) && gap > 0) this.#gaps.push(gap);
+		this.#last = row;
+		this.#quiet = 0;
+		return [];
+	}
+
+	look({ now, heartbeat, working, quiet = 0, silent = 0 }: Look): readonly Holding[] {
+		if (this.#lastLook === null) {
+			this.#quiet = working ? quiet : 0;
+			this.#silent = silent;
+		} else {
+			const since = now - this.#lastLook;
+			const passed = since > 0 && since <= maxBetween ? since : 0;
+			this.#quiet = working ? this.#quiet + passed : 0;
+			this.#silent = heartbeat !== null && heartbeat === this.#heartbeat ? this.#silent + passed : 0;
+		}
+		this.#lastLook = now;
+		this.#heartbeat = heartbeat;
+		const row = this.#last;
+		if (!working || row === null || this.#gaps.count < minGaps) return [];
+		const median = this.#gaps.median();
+		const longest = Math.max(...this.#gaps.values());
+		const needed = Math.max(limit('stalledSeconds'), limit('stalledGaps') * median, limit('stalledLongest') * longest);
+		if (!(this.#quiet >= needed)) return [];
+		const seconds = Math.round(this.#quiet);
+		const isSilent = this.#silent >= maxBetween / 2;
+		return [
+			{
+				level: 'error',
+				...(isSilent ? { about: 'engine' } : {}),
+				tell: () => ({
+					cause: isSilent ? 'engine not responding' : 'training stalled',
+					message: `No progress for ${seconds} s: step ${row.step} is the newest, and steps took ${digits(median)} s each before.${isSilent ? ' The engine writes no heartbeat although its process exists.' : ''}`,
+					action: isSilent
+						? 'Check whether the process is suspended (SIGSTOP, a debugger) or the disk is not responding; otherwise end it and resume the run from its last checkpoint.'
+						: 'Check whether a reward, a judge or the sampler is waiting for something; otherwise stop the run and resume it from its last checkpoint.',
+					metrics: ['step_time'],
+					evidence: [],
+					recipe: null,
+				}),
+			},
+		];
+	}
+}
+
+export const stalled: Rule = {
+	name: 'stalled',
+	title: 'Training stalled',
+	fires:
+		'a live run that is not paused writes no row for `stalledSeconds`, for `stalledGaps` x the median gap between its rows and for `stalledLongest` x the longest of its last `shortRun` gaps, as far as it was watched. `stalled:engine` where the heartbeat of the engine stands still as well.',
+	silent:
+		'While a run is paused, before its first rows, for runs of other trainers (nothing tells whether they are at work), and for the time that the machine slept or nothing watched the run.',
+	metrics: ['step_time'],
+	thresholds: ['stalledSeconds', 'stalledGaps', 'stalledLongest', 'shortRun'],
+	everyStage: true,
+	watch: () => new StalledWatch(),
+};
