@@ -22,6 +22,7 @@ import { FilterBar } from './filterBar.ts';
 import { activeFilters } from './filters.ts';
 import { GroupView } from './groupView.ts';
 import { Help } from './help.ts';
+import { namesOf } from './identical.ts';
 import { type Command, commandOf } from './keys.ts';
 import { LabelView } from './labelView.ts';
 import { ModeBar } from './modeBar.ts';
@@ -337,6 +338,12 @@ export class App extends Disposable {
 				model.setMode('group');
 				model.showWidestSpread();
 				this.#sayGroup();
+				break;
+			}
+			case 'fold': {
+				const fold = model.mode === 'group' ? model.toggleFold() : null;
+				if (fold === null) this.#live.announce('No other completion shown here is identical');
+				else this.#live.announce(`${namesOf(fold.others)} ${model.isExpanded(fold) ? 'shown' : 'folded'}`);
 				break;
 			}
 			case 'choose': {

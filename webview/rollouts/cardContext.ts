@@ -1,6 +1,7 @@
 import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import type { CompletionTags, CompletionTrace } from '../lib/trace/completionTrace.ts';
+import type { FoldMark } from './identical.ts';
 import type { RatingContext } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
@@ -26,6 +27,9 @@ export interface CardContext {
 	select(index: number): void;
 	isChosen(index: number): boolean;
 	toggleChosen(index: number): void;
+	/** The completions that are identical to it; null: there are none, or they are not folded in this view. */
+	fold(index: number): FoldMark | null;
+	toggleFold(index: number): void;
 	/** How persons rate it; null: not in this view. */
 	readonly ratings: RatingContext | null;
 	label(index: number): void;
@@ -44,6 +48,9 @@ export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	readonly tokenView: TokenView;
 	/** Of the open group alone. */
 	readonly ratings?: RatingContext;
+	/** Of the open group alone. */
+	fold?(index: number): FoldMark | null;
+	toggleFold?(index: number): void;
 	/** A completion of the group was chosen by the pointer or the focus. */
 	select(index: number): void;
 	traced?(index: number, trace: CompletionTrace): void;
@@ -92,6 +99,8 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		select: (index) => group.select(index),
 		isChosen: (index) => model.chosen.has(at(index)),
 		toggleChosen: (index) => model.toggleChosen(at(index)),
+		fold: (index) => group.fold?.(index) ?? null,
+		toggleFold: (index) => group.toggleFold?.(index),
 		ratings: group.ratings ?? null,
 		label: (index) => model.openOne('label', at(index)),
 		continueFrom: (index) => model.openOne('continue', at(index)),

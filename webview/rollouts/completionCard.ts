@@ -13,6 +13,7 @@ import type { Mark } from '../lib/trace/marks.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { CardContext } from './cardContext.ts';
+import type { FoldMark } from './identical.ts';
 import { RatingControl } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
 import { findInText, type MarkKind, markNames, mixWords, type TextFindings } from './textMarks.ts';
@@ -48,7 +49,7 @@ export class CompletionCard implements IDisposable {
 		this.element = element('article', {
 			class: 'card',
 			tabIndex: -1,
-			aria: { label: cardLabel(rollout) },
+			aria: { label: cardLabel(rollout, context.fold(rollout.index)) },
 			data: { index: rollout.index },
 		});
 		this.#choose = button({
@@ -112,10 +113,30 @@ export class CompletionCard implements IDisposable {
 				element('span', { class: 'card-index' }, `#${index}`),
 				verdict(rollout),
 				truncationBadge(rollout.truncated),
+				this.#fold(),
 				this.#actions(),
 			),
 			this.#rewards(),
 			this.#rating?.element,
+		);
+	}
+
+	/** "×3 identical", which expands and folds; on the others of an expanded fold which one they repeat. */
+	#fold(): HTMLElement | null {
+		const { index } = this.rollout;
+		const fold = this.#context.fold(index);
+		if (fold === null) return null;
+		if (fold.first !== index) return element('span', { class: 'quiet' }, `same as #${fold.first}`);
+		const title = `${fold.expanded ? 'Fold' : 'Show'} the completions that are identical to #${index} (i)`;
+		return element(
+			'button',
+			{
+				class: 'chip fold',
+				attributes: { type: 'button', 'aria-expanded': String(fold.expanded) },
+				title,
+				on: { click: () => this.#context.toggleFold(index) },
+			},
+			`×${fold.count} identical`,
 		);
 	}
 
@@ -339,11 +360,13 @@ export function verdict(rollout: RolloutDetail): HTMLElement | null {
 }
 
 /** The card in one sentence, for screen readers. */
-export function cardLabel(rollout: RolloutDetail): string {
+export function cardLabel(rollout: RolloutDetail, fold: FoldMark | null = null): string {
 	const parts = [`Completion ${rollout.index}`];
 	if (rollout.correct !== null) parts.push(rollout.correct ? 'correct' : 'wrong');
 	parts.push(`reward ${formatNumber(rollout.reward, 4)}`, `advantage ${signedNumber(rollout.advantage)}`);
 	parts.push(rollout.tokens === null ? `${rollout.size} characters` : `${rollout.tokens} tokens`);
 	if (rollout.truncated !== false) parts.push(rollout.truncated ? 'truncated' : 'truncation not recorded');
+	if (fold?.first === rollout.index) parts.push(`${fold.count} identical, ${fold.expanded ? 'expanded' : 'folded'}`);
+	else if (fold) parts.push(`identical to ${fold.first}`);
 	return parts.join(', ');
 }

@@ -10,6 +10,7 @@ import { TextBody } from '../lib/trace/textBody.ts';
 import { cardContext, copyPart } from './cardContext.ts';
 import { CardStrip } from './cardStrip.ts';
 import type { FeedbackModel } from './feedbackModel.ts';
+import { foldOf } from './identical.ts';
 import { MarkLegend } from './markLegend.ts';
 import type { RowOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
@@ -267,6 +268,7 @@ export class GroupView extends Disposable {
 	#drawCards(): void {
 		const model = this.#model;
 		const rows = model.rows();
+		const folds = model.folds();
 		const { step, group, tokenView, filters } = model;
 		const key = [step, group, tokenView, filters.text, ...rows.map((row) => row.index)].join('/');
 		if (key === this.#shown) {
@@ -274,10 +276,12 @@ export class GroupView extends Disposable {
 			return;
 		}
 		const focused = this.#strip.element.contains(document.activeElement);
+		const onFold = document.activeElement?.classList.contains('fold') ?? false;
 		this.#clear();
 		this.#shown = key;
 		if (!this.#head.isConnected) fill(this.element, this.#head, this.#tools, this.#strip.element);
-		const hidden = (model.summary?.index.length ?? 0) - rows.length;
+		const passing = folds.reduce((sum, { others }) => sum + 1 + others.length, 0);
+		const hidden = (model.summary?.index.length ?? 0) - passing;
 		const largestAdvantage = rows.reduce((largest, row) => Math.max(largest, Math.abs(row.advantage ?? 0)), 0);
 		this.#largestAdvantage = largestAdvantage;
 		const place = { split: model.split, step: step as number, group: group as number };
@@ -289,6 +293,11 @@ export class GroupView extends Disposable {
 				ratings: this.#feedback,
 				...{ largestAdvantage, search: filters.text, tokenView },
 				select: (index) => model.selectCompletion(index),
+				fold: (index) => {
+					const fold = foldOf(folds, index);
+					return fold && { count: 1 + fold.others.length, first: fold.rollout.index, expanded: model.isExpanded(fold) };
+				},
+				toggleFold: (index) => model.toggleFold(index),
 				traced: (index, trace) =>
 					this.#count(
 						index,
@@ -314,6 +323,8 @@ export class GroupView extends Disposable {
 		this.#offerTokens();
 		this.#legend.update([]);
 		this.select(focused);
+		// Whoever folds with the keyboard stays on the button.
+		if (focused && onFold) this.#strip.element.querySelector<HTMLElement>('.card.selected .fold')?.focus();
 	}
 
 	#showRatings(): void {

@@ -41,3 +41,8 @@ export function sortGroups(groups: readonly FilteredGroup[], order: GroupOrder):
 		.sort((a, b) => compare(a.key, b.key, order !== 'reward-low') || a.at - b.at)
 		.map((entry) => entry.group);
 }
+
+/** The group with the widest spread of rewards, which teaches most; of equals the first. null: there is none. */
+export function widestGroup(groups: readonly FilteredGroup[]): number | null {
+	return sortGroups(groups, 'spread')[0]?.summary.group ?? null;
+}

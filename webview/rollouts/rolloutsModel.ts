@@ -15,7 +15,8 @@ import type {
 import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
 import { Chosen, pairToCompare } from './chosen.ts';
 import { type FilteredGroup, type Filters, type Found, filterGroups, foundFromColumns, noFilters } from './filters.ts';
-import { type GroupOrder, type RowOrder, sortGroups, sortRows } from './order.ts';
+import { type Fold, foldIdentical, foldOf, shownOfFolds } from './identical.ts';
+import { type GroupOrder, type RowOrder, sortGroups, sortRows, widestGroup } from './order.ts';
 import type { KeptView, Layout, Mode, TokenView } from './savedState.ts';
 import { StepTable } from './stepTable.ts';
 import type { MarkKind } from './textMarks.ts';
@@ -65,6 +66,8 @@ export class RolloutsModel extends Disposable {
 	#searchAbort: AbortController | null = null;
 	/** Completion that is to be chosen when its group is there. */
 	#wanted: number | null = null;
+	/** Folds of the open group that are expanded, by the completions that stand for them. */
+	#expanded: ReadonlySet<number> = new Set();
 
 	run: RunHeader | null = null;
 	#training = StepTable.empty;
@@ -356,8 +359,35 @@ export class RolloutsModel extends Disposable {
 		return this.stepContent.value.groups.find(({ group }) => group === this.group) ?? null;
 	}
 
-	/** The open group's rollouts that pass the filters, in the chosen order. */
+	/** The completions that are shown: those that pass the filters, of identical ones the first. */
 	rows(): RolloutDetail[] {
+		return shownOfFolds(this.folds(), this.#expanded);
+	}
+
+	/** What passes the filters, in the chosen order, identical completions together. */
+	folds(): Fold[] {
+		return foldIdentical(this.#passing());
+	}
+
+	isExpanded({ rollout }: Fold): boolean {
+		return this.#expanded.has(rollout.index);
+	}
+
+	/** Expands or folds what is identical to a completion; returns its fold, null if nothing is. */
+	toggleFold(index: number | null = this.index): Fold | null {
+		const fold = foldOf(this.folds(), index);
+		if (fold === null) return null;
+		this.#stay();
+		const expanded = new Set(this.#expanded);
+		if (!expanded.delete(fold.rollout.index)) expanded.add(fold.rollout.index);
+		this.#expanded = expanded;
+		if (!this.isExpanded(fold) && foldOf([fold], this.index)) this.index = fold.rollout.index;
+		this.#fire('group', 'completion');
+		return fold;
+	}
+
+	/** The open group's rollouts that pass the filters, in the chosen order. */
+	#passing(): RolloutDetail[] {
 		const summary = this.summary;
 		if (!summary || this.groupContent.state !== 'ready') return [];
 		const filtered = this.groups[this.groupPosition];
@@ -392,6 +422,7 @@ export class RolloutsModel extends Disposable {
 			return;
 		}
 		this.group = group;
+		this.#expanded = new Set();
 		this.groupContent = idle;
 		this.found = null;
 		this.groups = [];
@@ -413,14 +444,17 @@ export class RolloutsModel extends Disposable {
 		}
 		void this.#search();
 		this.#filter();
-		const wanted = this.summary ? this.group : (this.groups[0]?.summary.group ?? null);
+		const wanted = this.summary ? this.group : widestGroup(this.groups);
 		this.#fire('step', 'groups');
 		this.#openGroup(wanted);
 	}
 
 	#openGroup(group: number | null): void {
 		this.#groupAbort?.abort();
-		if (group !== this.group) this.index = null;
+		if (group !== this.group) {
+			this.index = null;
+			this.#expanded = new Set();
+		}
 		this.group = group;
 		this.groupContent = group === null || this.stepContent.state !== 'ready' ? idle : loading;
 		this.#fire('group');
@@ -441,6 +475,9 @@ export class RolloutsModel extends Disposable {
 		}
 		this.index = this.#wanted ?? this.index;
 		this.#wanted = null;
+		// A completion that a link or the kept state names is shown, also where it is folded into another.
+		const fold = foldOf(this.folds(), this.index);
+		if (fold && fold.rollout.index !== this.index) this.#expanded = new Set([...this.#expanded, fold.rollout.index]);
 		if (!this.rows().some((row) => row.index === this.index)) this.index = this.rows()[0]?.index ?? null;
 		this.#fire('group', 'completion');
 	}

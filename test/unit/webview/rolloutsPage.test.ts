@@ -211,7 +211,11 @@ test('a step of 1,000 groups and a group of 1,000 completions are drawn in part'
 	const run = newRun();
 	await writeRecord(run, runRecord());
 	const many = makeBatch({ step: 1, groups: 1000, size: 2, sentences: 1, tokens: false });
-	const wide = makeBatch({ step: 2, groups: 1, size: 1000, sentences: 1, tokens: false });
+	// No two completions are the same, or they would be folded.
+	const wide = makeBatch({ step: 2, groups: 1, size: 1000, sentences: 1, tokens: false }).map((line) => ({
+		...line,
+		completion: `${line.index} ${line.completion}`,
+	}));
 	await writeRollouts(run, 1, many);
 	await writeRollouts(run, 2, wide);
 	const view = await open(t, run);
@@ -222,6 +226,8 @@ test('a step of 1,000 groups and a group of 1,000 completions are drawn in part'
 	await page.locator('.card').last().scrollIntoViewIfNeeded();
 	await page.waitForFunction(() => document.querySelector('.card:last-of-type .card-head') !== null);
 	await page.keyboard.press('[');
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.endsWith('of 1000)'));
+	await page.keyboard.press('g');
 	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 0 (1 of 1000)');
 	assert.ok((await page.locator('.group-list .selection-row').count()) < 60);
 	await page.keyboard.press('G');
@@ -324,6 +330,8 @@ test('a view that comes back shows the same place', options, async (t) => {
 	await first.page.keyboard.press('[');
 	await first.page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '1');
 	await first.page.waitForSelector(cards);
+	await first.page.keyboard.press('g');
+	await first.page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.startsWith('Group 0'));
 	await first.page.keyboard.press('j');
 	await first.page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.startsWith('Group 1'));
 	const state = await first.state();

@@ -8,6 +8,7 @@ import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { type RolloutsEvent, rolloutsEventSchema } from '../../../src/protocol/rolloutsMessages.ts';
 import { renameRun } from '../../../src/runs/runActions.ts';
 import { runFiles } from '../../../src/runs/runFiles.ts';
+import { widestGroup } from '../../../webview/rollouts/order.ts';
 import { RolloutsModel } from '../../../webview/rollouts/rolloutsModel.ts';
 import { writeMicroscopeRun } from './microscopeFixture.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
@@ -78,7 +79,7 @@ function connect(run: string, wake = true) {
 
 const limit = { timeout: 20_000 };
 
-test('a finished run opens at its newest step and first group', limit, async () => {
+test('a finished run opens at its newest step and widest group', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 5], { groups: 3, size: 4 });
 	const { model, groupReady, events, dispose } = connect(run);
@@ -89,7 +90,8 @@ test('a finished run opens at its newest step and first group', limit, async () 
 		[5, 2, 1],
 	);
 	assert.ok(model.steps.rows.every(({ reward, dead, stage }) => reward !== null && dead !== null && stage === 'grpo'));
-	assert.deepEqual([model.step, model.group, model.index, model.live], [5, 0, 0, false]);
+	assert.deepEqual([model.step, model.group, model.live], [5, widestGroup(model.groups), false]);
+	assert.equal(model.index, model.rows()[0]?.index);
 	assert.equal(model.rows().length, 4);
 	dispose();
 });
@@ -254,16 +256,20 @@ test('the model moves among steps, groups and completions and stops at the ends'
 	model.moveStep(-5);
 	await step();
 	assert.equal(model.step, 1);
+	model.selectGroup(0);
+	await step();
 	model.moveGroup(1);
 	await step();
 	assert.equal(model.group, 1);
 	model.moveGroup(10);
 	await step();
 	assert.equal(model.group, 2);
-	model.moveCompletion(2);
-	assert.equal(model.index, 2);
+	const shown = model.rows().map((row) => row.index);
+	assert.ok(shown.length > 2, `${shown}`);
+	model.moveCompletion(1);
+	assert.equal(model.index, shown[1]);
 	model.moveCompletion(9);
-	assert.equal(model.index, 3);
+	assert.equal(model.index, shown.at(-1));
 	model.setRowOrder('reward');
 	const rewards = model.rows().map((row) => row.reward ?? 0);
 	assert.deepEqual(
@@ -341,4 +347,66 @@ test('a group that is shown beside the open one does not end its loading, nor is
 		[passed, open, other].map((one) => one?.status),
 		['rejected', 'fulfilled', 'fulfilled'],
 	);
+});
+
+/** A step of three groups: all wrong, one of four right, half right; group 2 has a completion three times. */
+async function writeAlike(run: string): Promise<void> {
+	await writeRecord(run, runRecord());
+	const rewards = [
+		[0, 0, 0, 0],
+		[1, 0, 0, 0],
+		[1, 0, 1, 1],
+	];
+	const texts = [
+		['a', 'b', 'c', 'd'],
+		['a', 'b', 'c', 'd'],
+		['same', 'other', 'same', 'same'],
+	];
+	const batch = makeBatch({ step: 1, groups: 3, size: 4 }).map((line, at) => {
+		const [group, index] = [Math.floor(at / 4), at % 4];
+		const reward = rewards[group]?.[index] ?? 0;
+		const facts = {
+			rewards: { accuracy: reward, format: 1 },
+			correct: reward === 1,
+			truncated: false,
+			advantage: reward,
+		};
+		return {
+			...line,
+			...facts,
+			reward: reward * (group + 1),
+			completion: texts[group]?.[index] ?? '',
+			tokens: undefined,
+		};
+	});
+	await writeRollouts(run, 1, batch);
+}
+
+test('a step opens on the group with the widest spread, and identical completions are folded', limit, async () => {
+	const run = newRun();
+	await writeAlike(run);
+	const { model, until, groupReady, dispose } = connect(run);
+	const shown = () => model.rows().map(({ index }) => index);
+	await groupReady();
+	assert.equal(model.group, 2);
+	assert.deepEqual([shown(), model.index], [[0, 1], 0]);
+	assert.equal(model.toggleFold(1), null);
+	model.toggleFold();
+	assert.deepEqual(shown(), [0, 2, 3, 1]);
+	model.moveCompletion(2);
+	assert.equal(model.index, 3);
+	model.toggleFold();
+	assert.deepEqual([shown(), model.index], [[0, 1], 0]);
+	// A link to a completion that is folded into another shows it.
+	model.show({ split: 'train', step: 1, group: 2, index: 3 });
+	await until(() => model.index === 3 && model.groupContent.state === 'ready');
+	assert.deepEqual(shown(), [0, 2, 3, 1]);
+	model.selectGroup(0);
+	await groupReady();
+	assert.deepEqual(shown(), [0, 1, 2, 3]);
+	// Another group begins folded.
+	model.selectGroup(2);
+	await groupReady();
+	assert.deepEqual(shown(), [0, 1]);
+	dispose();
 });
