@@ -1,20 +1,24 @@
 /**
  * `npm run acceptance -- peers`: programs from PyPI, as they are published, against the Reasoner API and what is exported: openai,
- * litellm, langchain-openai, inspect-ai, lm-eval (multiple choice and generated answers), verifiers.
+ * litellm, langchain-openai, inspect-ai, lm-eval (multiple choice and generated answers), verifiers (also vf-eval), TRL.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
+import { resolveTemplate } from '../../src/core/text/template.ts';
 import { exportRewardFile, writeAdapter } from '../../src/rewards/exportRewardFile.ts';
 import { rewardHostFolder } from '../../src/rewards/rewardHostFolder.ts';
+import { exportRollouts } from '../../src/runs/exportRollouts.ts';
+import { openRun } from '../../src/runs/openRun.ts';
 import { root } from '../scripts/paths.ts';
 import { labCheckpoint } from '../support/labCheckpoint.ts';
 import { peerPython, runPeer } from '../support/peerPrograms.ts';
+import { readAll } from '../unit/runs/importers/foreignFixtures.ts';
 
 const token = 'token-of-the-peers';
 const model = 'adder-step-160';
@@ -161,12 +165,17 @@ describe('other programs', () => {
 		assert.deepEqual(byText, byIds);
 	});
 
-	test('verifiers records the values of an exported reward', async () => {
-		const python = await peerPython('clients');
+	const adapterFor = async (python: string): Promise<string> => {
 		const file = join(root, 'test/fixtures/rewards/export.reward.py');
 		const { text } = await exportRewardFile({ file, target: 'verifiers', python, folder: rewardHostFolder() });
 		const adapter = join(folder, 'verifiers_adapter.py');
 		await writeAdapter(adapter, text);
+		return adapter;
+	};
+
+	test('verifiers records the values of an exported reward', async () => {
+		const python = await peerPython('verifiers');
+		const adapter = await adapterFor(python);
 		const rows = [
 			{ prompt: '1+22=', completion: '<think>add</think>23', answer: '23', columns: { limit: 20 } },
 			{ prompt: '1+22=', completion: '<think>add</think>23', answer: '23', columns: { limit: 20 }, chat: true },
@@ -188,5 +197,60 @@ describe('other programs', () => {
 		}
 		assert.deepEqual(said[0], said[1], 'a prompt of messages is its text');
 		assert.notDeepEqual(said[0]?.[0]?.values, said[2]?.[0]?.values);
+	});
+
+	test('vf-eval has the policy write whole rollouts, which an exported reward scores, and its run is read', async () => {
+		const python = await peerPython('verifiers');
+		const place = join(folder, 'vf-eval');
+		const args = [adder, model, place, await adapterFor(python)];
+		const said = await runPeer(python, 'vf_eval.py', args, clientOf(adder));
+		// The second task asks for 5, which the policy does not write.
+		const known = [0, 0, 1, 1, 2, 2].map((task) => ({ task, ok: true, digits: task === 1 ? 0 : 1 }));
+		const rollouts = said as { task: number; ok: boolean; rewards: Record<string, number> }[];
+		assert.deepEqual(
+			rollouts.map(({ task, ok, rewards }) => ({ task, ok, digits: rewards.digits })),
+			known,
+		);
+		const run = await openRun(join(place, 'run'));
+		assert.equal(run.format, 'verifiers');
+		const { rollouts: read } = await readAll(run);
+		const byTask = (one: { rewards: object }) => JSON.stringify(Object.entries(one.rewards).toSorted());
+		assert.deepEqual(read.map(({ line }) => byTask(line)).toSorted(), rollouts.map(byTask).toSorted());
+		assert.ok(read.every(({ line }) => line.reward !== null));
+	});
+
+	test('TRL with weights: rewards and the order of exported pairs are those it trained by', async () => {
+		const place = join(folder, 'trl');
+		const options = JSON.stringify({ weights: [1, -0.25], steps: 4 });
+		const said = await runPeer(await peerPython('trl'), '../../python/weighted_run.py', [place, options]);
+		const [trained] = said as { generations: { completions: string[]; totals: number[]; advantages: number[] }[] }[];
+		const known = trained?.generations.flatMap(({ completions, totals, advantages }) =>
+			completions.map((text, i) => `${text}|${totals[i]?.toFixed(4)}|${advantages[i]?.toFixed(4)}`),
+		);
+		const run = await openRun(place);
+		const { rollouts } = await readAll(run);
+		assert.equal(rollouts.length, 64);
+		const groups = new Map<string, number>();
+		const advantages = new Map<string, number>();
+		for (const { line } of rollouts) {
+			const { step, group, prompt, completion, reward, advantage } = line;
+			assert.ok(
+				known?.includes(`${completion}|${reward?.toFixed(4)}|${advantage?.toFixed(4)}`),
+				`step ${step}, group ${group}`,
+			);
+			groups.set(`${step} ${group}`, (groups.get(`${step} ${group}`) ?? 0) + 1);
+			advantages.set(`${prompt}|${completion}`, advantage as number);
+		}
+		assert.deepEqual([...new Set(groups.values())], [4]);
+		const path = join(folder, 'dpo.jsonl');
+		const request = { as: 'dpo', split: 'train', selection: {}, pairing: { perGroup: 2 }, tags: resolveTemplate('r1') };
+		const summary = await exportRollouts(run, { ...request, as: 'dpo', split: 'train' }, path, { replace: true });
+		const pairs = (await readFile(path, 'utf8')).trim().split('\n');
+		assert.ok(pairs.length > 8 && pairs.length === summary.written);
+		for (const pair of pairs) {
+			const { prompt, chosen, rejected } = JSON.parse(pair) as Record<string, string>;
+			const of = (text?: string) => advantages.get(`${prompt}|${text}`) ?? Number.NaN;
+			assert.ok(of(chosen) > of(rejected), pair);
+		}
 	});
 });

@@ -7,8 +7,11 @@ import { artifacts, root } from '../scripts/paths.ts';
 import { run } from '../scripts/process.ts';
 import { sharedFolder } from '../scripts/sharedCache.ts';
 
-/** `clients`: most of them; `inspect`: inspect-ai, which wants another version of openai than litellm does. */
-export type PeerEnvironment = 'clients' | 'inspect';
+/**
+ * `clients`: most of them; `inspect`: inspect-ai, which wants another version of openai than litellm does; `verifiers` and `trl`,
+ * each with what it asks for.
+ */
+export type PeerEnvironment = 'clients' | 'inspect' | 'verifiers' | 'trl';
 
 const folderOf = join(root, 'test/acceptance/peers');
 

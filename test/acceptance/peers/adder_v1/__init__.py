@@ -1,0 +1,3 @@
+from adder_v1.taskset import AdderTaskset
+
+__all__ = ["AdderTaskset"]
