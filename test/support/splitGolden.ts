@@ -1,8 +1,9 @@
 import { hashText, Random } from '../../src/base/random.ts';
 import { goldText } from '../../src/core/dataset/answer.ts';
-import { parseDataset, promptKey } from '../../src/core/dataset/datasetRows.ts';
+import { promptKey } from '../../src/core/dataset/datasetRows.ts';
 import { rowsSource, splitRows } from '../../src/core/dataset/rowsSource.ts';
 import { isHeldOut } from '../../src/core/dataset/split.ts';
+import { parseDataset } from './parseDataset.ts';
 
 /** Texts that are easy to hash or to normalise differently. */
 const texts = [

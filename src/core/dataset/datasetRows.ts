@@ -1,4 +1,3 @@
-import { Failure } from '../../base/failure.ts';
 import type { PresetName } from '../../protocol/recipe.ts';
 import { specialTokens } from '../text/tokenizer.ts';
 import { goldText } from './answer.ts';
@@ -99,24 +98,4 @@ export function parseDatasetRow(
 		if (reserved) return fault(`holds the reserved symbol ${reserved}`, 'Remove it from the text.');
 	}
 	return { kind: 'row', problem: { prompt, answer, solution, key: promptKey(prompt), row } };
-}
-
-/** All rows of a JSONL text. Throws `invalid` with the first faulty line, or when there is no row at all. */
-export function parseDataset(text: string, what: string, columns: DatasetColumns = defaultColumns): Problem[] {
-	const problems: Problem[] = [];
-	let line = 0;
-	for (let at = 0; at < text.length; ) {
-		const end = text.indexOf('\n', at);
-		const stop = end < 0 ? text.length : end;
-		const parsed = parseDatasetLine(text.slice(at, stop), ++line, columns);
-		if (parsed.kind === 'fault') {
-			throw new Failure('invalid', `${what}, line ${parsed.fault.line}, ${parsed.fault.message}.`, parsed.fault.action);
-		}
-		if (parsed.kind === 'row') problems.push(parsed.problem);
-		at = stop + 1;
-	}
-	if (problems.length === 0) {
-		throw new Failure('invalid', `${what} has no rows.`, 'Write one JSON object with prompt and answer on each line.');
-	}
-	return problems;
 }

@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
 import { answersEqual, goldText, normaliseAnswer } from '../../../../src/core/dataset/answer.ts';
 import { createTask } from '../../../../src/core/dataset/createTask.ts';
-import { parseDataset, parseDatasetLine } from '../../../../src/core/dataset/datasetRows.ts';
+import { parseDatasetLine } from '../../../../src/core/dataset/datasetRows.ts';
 import { rowsSource, splitRows } from '../../../../src/core/dataset/rowsSource.ts';
 import { taskSource } from '../../../../src/core/dataset/taskSource.ts';
+import { parseDataset } from '../../../support/parseDataset.ts';
 
 const row = (i: number) => JSON.stringify({ prompt: `Question ${i}?`, answer: i, solution: `think ${i}`, extra: [i] });
 

@@ -4,7 +4,6 @@ import { mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { parseDataset } from '../../../../src/core/dataset/datasetRows.ts';
 import { DatasetCounter } from '../../../../src/core/dataset/hygiene/datasetReport.ts';
 import { searched } from '../../../../src/core/dataset/hygiene/duplicateFinder.ts';
 import { splitRows } from '../../../../src/core/dataset/rowsSource.ts';
@@ -15,6 +14,7 @@ import { sampleTable } from '../../../../src/runs/dataset/sampleTable.ts';
 import { TaskTable } from '../../../../src/runs/dataset/taskTable.ts';
 import { openTests, walkOverlaps } from '../../../../src/runs/dataset/walkOverlaps.ts';
 import { walkStatistics } from '../../../../src/runs/dataset/walkStatistics.ts';
+import { parseDataset } from '../../../support/parseDataset.ts';
 
 async function folderOf(t: TestContext): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'tables-'));
