@@ -232,6 +232,14 @@ class TestBadFiles:
         with fails("invalid", "rows.parquet is not a readable parquet file"):
             self.read(path)
 
+    def test_folders_of_several_splits(self, tmp_path: Path) -> None:
+        for name in ("train-00000-of-00002", "train-00001-of-00002"):
+            write(tmp_path / f"{name}.parquet", ROWS)
+        assert len(source.read_rows(source.Source(str(tmp_path)))) == 2 * len(ROWS)
+        write(tmp_path / "test-00000-of-00001.parquet", ROWS)
+        with fails("invalid", "several splits (test, train)", "folder of its own"):
+            source.read_rows(source.Source(str(tmp_path)))
+
     def test_unknown_ending(self, tmp_path: Path) -> None:
         (tmp_path / "rows.xlsx").write_bytes(b"PK")
         with fails("invalid", "no ending that says", ".parquet"):

@@ -28,6 +28,9 @@ KINDS = ("jsonl", "json", "csv", "tsv", "parquet", "arrow", "txt")
 _NAME = re.compile(rf"\.({'|'.join(KINDS)})(\.(gz|zst))?$", re.IGNORECASE)
 _HUB = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
 
+SPLITS = ("train", "training", "test", "validation", "valid", "val", "dev", "eval")
+_PART = re.compile(r"[-_.]?\d+([-_]of[-_]\d+)?$")
+
 LARGEST_TEXT = 8 << 30
 """Bytes of a file of text, unpacked: its rows are held in memory."""
 
@@ -134,7 +137,16 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
             path = path / split
         if (path / "state.json").is_file():
             return _of_table(datasets.load_from_disk(str(path)).with_format("arrow")[:])
-        files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".parquet")
+        # As the TypeScript reader has it (partsTable.ts): a test set is not trained on because it lies in the same folder.
+        parquet = [file for file in path.iterdir() if file.suffix.lower() == ".parquet" and file.name[0] not in "._"]
+        files = sorted(parquet, key=lambda file: file.name)
+        sets = list(dict.fromkeys(_PART.sub("", file.stem) for file in files))
+        if len(sets) > 1 and any(name.lower() in SPLITS for name in sets):
+            raise Failure(
+                "invalid",
+                f"{path} holds the files of several splits ({', '.join(sets[:5])}).",
+                "Name the file of one split, or move each split into a folder of its own.",
+            )
         if not files:
             raise Failure(
                 "invalid",
