@@ -76,20 +76,27 @@ async function unixSockets(pid: number): Promise<number> {
 }
 
 async function readStat(pid: number): Promise<Stat | null> {
-	const [text, status] = await Promise.all(
-		['stat', 'status'].map((name) => readFile(`/proc/${pid}/${name}`, 'latin1').catch(() => null)),
-	);
-	if (text === null || text === undefined) return null;
+	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null);
+	if (text === null) return null;
 	// `pid (name) state ...`: the name may hold anything, so fields are counted after its last parenthesis.
 	const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
 	if (fields[0] === 'X') return null;
 	const number = (place: number) => Number(fields[place - 3]);
 	return {
 		tasks: number(20),
-		// Pages that were only read are one page of zeros, which nobody is charged for; their tables are real memory.
-		memoryMb: number(24) * pageMb + (Number(/^VmPTE:\s*(\d+) kB/m.exec(status ?? '')?.[1] ?? 0) * 1024) / 1e6,
+		memoryMb: number(24) * pageMb + (await pageTablesMb(pid, number(23) / 1e6)),
 		cpuSeconds: (number(14) + number(15) + number(16) + number(17)) / ticksPerSecond,
 	};
+}
+
+/**
+ * Memory of a process's page tables. Pages that were only read are one page of zeros, which nobody is charged for; their
+ * tables are real memory. A table has 8 bytes for each page of 4096: of little address space that bound is enough.
+ */
+async function pageTablesMb(pid: number, addressSpaceMb: number): Promise<number> {
+	if (addressSpaceMb < 2000) return addressSpaceMb / 512;
+	const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
+	return (Number(/^VmPTE:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6;
 }
 
 /** Children hang on the thread that made them. */

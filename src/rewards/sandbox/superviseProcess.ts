@@ -34,6 +34,8 @@ export interface SupervisedProgram {
 
 const firstLookMs = 5;
 const lookMs = 20;
+/** How long the end of a sandbox may take before all of its processes are ended one by one. */
+const graceMs = 100;
 /** Pipes that stay open after the end of the program are closed after this long. */
 const lingerMs = 300;
 
@@ -69,11 +71,15 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 	let complaint = '';
 	let written = 0;
 	let cpuSeconds = 0;
+	let grace: NodeJS.Timeout | undefined;
 
 	const stop = (why: SandboxEnd) => {
 		if (ended || end !== null) return;
 		end = why;
-		killTree(child, known);
+		const first = what.reportsStart ? known[1] : undefined;
+		// The process outside reaps the first one inside, and all others end with that. Where it ends before, nobody may.
+		if (first !== undefined && killOne(first)) grace = setTimeout(() => killTree(child, known), graceMs);
+		else killTree(child, known);
 		what.onKill?.();
 	};
 
@@ -116,7 +122,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 			else if (use.memoryMb > limits.memoryMb) stop('memory');
 			else if (use.cpuSeconds > limits.cpuSeconds) stop('cpu');
 			// Those that were made between the look and the end.
-			if (end !== null) killTree(child, known);
+			if (end !== null && grace === undefined) killTree(child, known);
 		}
 		look = setTimeout(watch, lookMs);
 	};
@@ -135,6 +141,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 			clearTimeout(wall);
 			clearTimeout(look);
 			clearTimeout(linger);
+			clearTimeout(grace);
 			signal?.removeEventListener('abort', abort);
 			killTree(child, known);
 			const first = Number(/"child-pid": *(\d+)/.exec(report)?.[1] ?? Number.NaN);
@@ -207,6 +214,15 @@ function ending(
 	return cpu ? { end: 'cpu', status: null, signal: by } : { end: 'signal', status: code, signal: by };
 }
 
+/** @returns whether it was there */
+function killOne(pid: number): boolean {
+	try {
+		return process.kill(pid, 'SIGKILL');
+	} catch {
+		return false;
+	}
+}
+
 /** The process group of the program, and those descendants that have left it. */
 function killTree(child: ChildProcess, known: readonly number[]): void {
 	if (child.pid === undefined) return;
@@ -217,10 +233,7 @@ function killTree(child: ChildProcess, known: readonly number[]): void {
 	const running = child.exitCode === null && child.signalCode === null;
 	// Once it was waited for, the numbers of its descendants may be another's; that of its group is kept while one is left.
 	for (const pid of running ? [-child.pid, ...known] : [-child.pid]) {
-		try {
-			process.kill(pid, 'SIGKILL');
-		} catch {
-			// It has ended already.
-		}
+		// What has ended already is no matter.
+		killOne(pid);
 	}
 }
