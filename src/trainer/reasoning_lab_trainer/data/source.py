@@ -137,7 +137,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
             path = path / split
         if (path / "state.json").is_file():
             return _of_table(datasets.load_from_disk(str(path)).with_format("arrow")[:])
-        # As the TypeScript reader has it (partsTable.ts): a test set is not trained on because it lies in the same folder.
+        # As partsTable.ts has it: a test set is not trained on because it lies in the same folder.
         parquet = [file for file in path.iterdir() if file.suffix.lower() == ".parquet" and file.name[0] not in "._"]
         files = sorted(parquet, key=lambda file: file.name)
         sets = list(dict.fromkeys(_PART.sub("", file.stem) for file in files))
