@@ -26,7 +26,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 	/** Node programs are ES modules; bundled CommonJS packages still want `require`. */
 	const nodeProgram = {
 		...shared,
-		define: { ...shared.define, HARNESS_FILES: JSON.stringify(textsIn('src/rewards/sandbox/harness')) },
+		define: { ...shared.define, HARNESS_FILES: JSON.stringify(JSON.stringify(textsIn('src/rewards/sandbox/harness'))) },
 		outdir: dist,
 		platform: 'node',
 		format: 'esm',

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 
 /** The harness in a bundle: what is started then reads nothing from a folder that an update may replace. */
-declare const HARNESS_FILES: Readonly<Record<string, string>> | undefined;
-const bundled = typeof HARNESS_FILES === 'undefined' ? null : HARNESS_FILES;
+/** JSON of texts by name, a string so that only the chunk of this module has it: an object would lie in every program's first. */
+declare const HARNESS_FILES: string | undefined;
+const bundled: Readonly<Record<string, string>> | null =
+	typeof HARNESS_FILES === 'undefined' ? null : JSON.parse(HARNESS_FILES);
 
 /** The text of a program that runs inside a sandbox: of harness/, which a build puts into the bundle. */
 export async function readHarness(name: string): Promise<string> {
