@@ -113,6 +113,57 @@ test('everything can be reached by the keyboard', options, async (t) => {
 	assert.equal(active, 'true');
 });
 
+test('identical completions share a card, which its button and the key i expand and fold', options, async (t) => {
+	const run = newRun();
+	const batch = makeBatch({ step: 1, groups: 1, size: 6, tokens: false });
+	const [first, second] = batch as [(typeof batch)[0], (typeof batch)[0]];
+	const lines = batch.map((_, i) => {
+		const same = { ...(i % 3 === 0 ? second : first), index: i };
+		return i % 3 === 2 ? { ...same, completion: `${first.completion} ` } : same;
+	});
+	await writeRecord(run, runRecord());
+	await writeRollouts(run, 1, lines);
+	await writeMetrics(run, [{ step: 1, lines }]);
+	const view = await open(t, run, { width: 1280, height: 860 });
+	const { page } = view;
+	const shown = (...indices: number[]) =>
+		page.waitForFunction(
+			(wanted) =>
+				[...document.querySelectorAll('.card')].map((card) => (card as HTMLElement).dataset.index).join() === wanted,
+			indices.join(),
+		);
+	const said = (words: string) =>
+		page.waitForFunction(
+			(wanted) => document.querySelector('[role=status].visually-hidden')?.textContent === wanted,
+			words,
+		);
+	await shown(0, 1, 2);
+	const fold = page.locator('.card[data-index="1"] .fold');
+	assert.deepEqual(await text(view, '.fold'), ['×2 identical', '×2 identical', '×2 identical']);
+	assert.equal(await fold.getAttribute('aria-expanded'), 'false');
+	await looksRight(view, 'rollouts-folded', [400]);
+	await fold.click();
+	await shown(0, 1, 4, 2);
+	assert.equal(await fold.getAttribute('aria-expanded'), 'true');
+	assert.equal(await page.evaluate(() => document.activeElement?.classList.contains('fold')), true, 'focus stays');
+	assert.equal((await text(view, '.card[data-index="4"] .card-title .quiet'))[0], 'same as #1');
+	await looksRight(view, 'rollouts-unfolded', [400]);
+	await fold.click();
+	await shown(0, 1, 2);
+	await page.locator('.card[data-index="0"]').click();
+	await page.waitForSelector('.card.selected[data-index="0"]');
+	await page.keyboard.press('i');
+	await shown(0, 3, 1, 2);
+	await said('#3 shown');
+	// Folding from one of the others leaves the completion that stands for all chosen.
+	await page.keyboard.press('ArrowRight');
+	await page.waitForSelector('.card.selected[data-index="3"]');
+	await page.keyboard.press('i');
+	await shown(0, 1, 2);
+	await said('#3 folded');
+	await page.waitForSelector('.card.selected[data-index="0"]');
+});
+
 test('crafted text stays text: no element is made of it and no script runs', options, async (t) => {
 	const run = newRun();
 	const attacks = [
