@@ -152,7 +152,7 @@ async function followed(
 
 export function progressText({ progress }: SearchSession): string {
 	const { strategy, nodes, tokens, simulations, seconds } = progress;
-	const parts = [strategy, counted(nodes - 1, 'node'), counted(tokens, 'token')];
+	const parts = [strategy, counted(nodes, 'node'), counted(tokens, 'token')];
 	if (simulations > 0) parts.push(counted(simulations, 'simulation'));
 	return [...parts, `${seconds.toFixed(0)} s`].join('  ');
 }

@@ -38,7 +38,7 @@ export const solveVerb: Verb = {
 				const correct = problem.answer === null ? null : answer !== null && equivalentAnswers(problem.answer, answer);
 				output.object({ answer, correct, value, text, stop, message, ...totals });
 				if (answer !== null) output.line(printable(answer));
-				if (answer === null) output.note(`No answer: ${printable(message ?? whyNone(stop, tree.nodes.length - 1))}`);
+				if (answer === null) output.note(`No answer: ${printable(message ?? whyNone(stop, tree.nodeCount))}`);
 				return answer === null ? 1 : 0;
 			} finally {
 				search.dispose();

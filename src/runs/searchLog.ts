@@ -61,7 +61,7 @@ export interface SearchSummary {
 	readonly start: TreeEventOf<'start'>;
 	/** The last thing that was written; null: the search runs, or was torn off. */
 	readonly end: TreeEventOf<'end'> | null;
-	/** Nodes so far; null: it cannot be told from the end of the log. */
+	/** Nodes so far but for the problem, which is node 0; null: it cannot be told from the end of the log. */
 	readonly nodes: number | null;
 	/** Milliseconds since the epoch. */
 	readonly changed: number;
@@ -88,7 +88,7 @@ export async function readSearchSummary(log: string): Promise<SearchSummary | nu
 			// A person may open and close branches of a search that has ended.
 			if (event.t !== 'prune' && event.t !== 'restore') last = false;
 			if (event.t !== 'node') continue;
-			nodes = event.id + 1;
+			nodes = event.id;
 			break;
 		}
 		return { log, start, end, nodes, changed: mtimeMs, bytes: size };

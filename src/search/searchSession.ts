@@ -102,7 +102,7 @@ export class SearchSession {
 		return {
 			log: this.log,
 			strategy: this.#facts.strategy,
-			nodes: this.#tree.nodes.length,
+			nodes: this.#tree.nodeCount,
 			tokens: this.#tokens,
 			simulations: this.#simulations,
 			seconds: this.#facts.before + (performance.now() - this.#facts.started) / 1000,

@@ -30,13 +30,13 @@ const script = {
 };
 
 const trees: readonly { readonly file: string; readonly title: RegExp; readonly facts: RegExp }[] = [
-	{ file: 'tree-llm-reasoners/mcts_log.json', title: /mcts_log/, facts: /LLM Reasoners.* 37 nodes/ },
-	{ file: 'tree-x1/graphs/mcts_tree_final.json', title: /mcts_tree_final/, facts: /x1.* 22 nodes/ },
-	{ file: 'tree-openr/tree_mcts.json', title: /tree_mcts/, facts: /openr.* 20 nodes/i },
+	{ file: 'tree-llm-reasoners/mcts_log.json', title: /mcts_log/, facts: /LLM Reasoners.* 36 nodes/ },
+	{ file: 'tree-x1/graphs/mcts_tree_final.json', title: /mcts_tree_final/, facts: /x1.* 21 nodes/ },
+	{ file: 'tree-openr/tree_mcts.json', title: /tree_mcts/, facts: /openr.* 19 nodes/i },
 	{
 		file: 'tree-tot/logs/game24/gpt-4_0.7_propose1_value3_greedy5_start900_end1000.json',
 		title: /propose1/,
-		facts: /Tree of Thoughts.* 81 nodes/i,
+		facts: /Tree of Thoughts.* 80 nodes/i,
 	},
 	{
 		file: 'tree-mathblackbox/gsm8k-fixture-new-mcts-8/jsons/7c0e85c9ea065126ff642d60ea6e23c4.json',

@@ -63,7 +63,7 @@ async function judge(path: string): Promise<Pick<TreeFuzzCase, 'problem' | 'outc
 			JSON.stringify(event);
 			if (!tree.apply(event)) return { problem: `${JSON.stringify(event)} makes no sense`, outcome: 'read' };
 		}
-		if (tree.nodes.length !== one.facts.nodes) return { problem: 'The number of nodes is wrong.', outcome: 'read' };
+		if (tree.nodeCount !== one.facts.nodes) return { problem: 'The number of nodes is wrong.', outcome: 'read' };
 		const { best } = one.facts;
 		if (best !== null && tree.pathTo(best.path.at(-1) ?? -1).join() !== best.path.join()) {
 			return { problem: 'The best path is none.', outcome: 'read' };

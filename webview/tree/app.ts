@@ -2,7 +2,7 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatCount } from '../lib/format.ts';
+import { formatCounted } from '../lib/format.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { CompareTab } from './details/compareTab.ts';
@@ -178,13 +178,13 @@ export class App extends Disposable {
 	#say(): void {
 		const { main } = this.#model;
 		if (main === null || !main.complete) return;
-		const { outcome, nodes } = main.latest;
+		const { outcome, nodeCount } = main.latest;
 		const state =
 			outcome !== null
-				? `The search has ended: ${stopWords[outcome.stop]}. ${formatCount(nodes.length)} nodes.`
+				? `The search has ended: ${stopWords[outcome.stop]}. ${formatCounted(nodeCount, 'node')}.`
 				: main.source.running
 					? 'The search is running.'
-					: `${formatCount(nodes.length)} nodes.`;
+					: `${formatCounted(nodeCount, 'node')}.`;
 		const key = outcome === null ? `${main.source.running}` : state;
 		if (key === this.#said) return;
 		this.#said = key;

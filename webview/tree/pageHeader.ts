@@ -1,6 +1,6 @@
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatCount, formatDuration } from '../lib/format.ts';
+import { formatCount, formatCounted, formatDuration } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { stopWords } from './eventWords.ts';
 import type { TreeModel } from './treeModel.ts';
@@ -95,7 +95,7 @@ export class PageHeader {
 			latest.start === null ? null : plainLabel(latest.start.strategy, 60),
 			latest.start === null ? null : plainLabel(latest.start.policy.name, 60),
 			source.foreign === null ? null : `written by ${plainLabel(source.foreign, 60)}`,
-			`${formatCount(latest.nodes.length)} nodes`,
+			formatCounted(latest.nodeCount, 'node'),
 			`${formatCount(main.events.length)} events`,
 			at === null ? null : formatDuration(at),
 			outcome?.answer == null ? null : `answer ${plainLabel(outcome.answer, 80)}`,

@@ -1,6 +1,7 @@
 import type { SearchTree } from '../../src/core/search/searchTree.ts';
 
 export interface TreeStatistics {
+	/** But for the problem (see {@link SearchTree.nodeCount}). */
 	readonly nodes: number;
 	/** Steps of the longest way along first parents. */
 	readonly depth: number;
@@ -37,7 +38,7 @@ export function treeStatistics(tree: SearchTree): TreeStatistics {
 		if (value !== null && (bestValue === null || value > bestValue)) bestValue = value;
 	}
 	return {
-		nodes: tree.nodes.length,
+		nodes: tree.nodeCount,
 		depth,
 		leaves,
 		tokens,

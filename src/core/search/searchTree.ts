@@ -74,6 +74,7 @@ export interface SearchOutcome {
 export class SearchTree {
 	readonly #nodes: Mutable[] = [];
 	readonly #roots: number[] = [];
+	#problems = 0;
 	#events = 0;
 	#skipped = 0;
 	#backup: Backup = 'mean';
@@ -84,6 +85,11 @@ export class SearchTree {
 
 	get nodes(): readonly TreeNode[] {
 		return this.#nodes;
+	}
+
+	/** Nodes but for those that are the problem itself: what was generated or written, as budgets and totals count. */
+	get nodeCount(): number {
+		return this.#nodes.length - this.#problems;
 	}
 
 	get roots(): readonly number[] {
@@ -136,6 +142,7 @@ export class SearchTree {
 		}
 		for (const [id, notes] of this.#notes) tree.#notes.set(id, [...notes]);
 		tree.#roots.push(...this.#roots);
+		tree.#problems = this.#problems;
 		tree.#events = this.#events;
 		tree.#skipped = this.#skipped;
 		tree.#backup = this.#backup;
@@ -376,6 +383,7 @@ export class SearchTree {
 	#link(node: Mutable): void {
 		const { id, parents } = node;
 		this.#nodes.push(node);
+		if (node.role === 'problem') this.#problems++;
 		if (parents.length === 0) this.#roots.push(id);
 		for (const parent of parents) {
 			const above = this.#nodes[parent] as Mutable;
@@ -384,7 +392,8 @@ export class SearchTree {
 		}
 	}
 
-	#unlink({ parents }: Mutable): void {
+	#unlink({ parents, role }: Mutable): void {
+		if (role === 'problem') this.#problems--;
 		if (parents.length === 0) this.#roots.pop();
 		for (const parent of parents) (this.#nodes[parent] as Mutable).children.pop();
 	}

@@ -29,7 +29,7 @@ describe('a search that writes its log', () => {
 			budget: { simulations: 12 },
 		});
 		const session = await startSearch({ spec, problem, log, context: contextFor(context, folder) });
-		const { outcome, tree } = await session.result;
+		const { outcome, totals, tree } = await session.result;
 		assert.equal(session.correct, outcome.answer === '42');
 		const read = await readTreeLog(log);
 		assert.equal(read.unreadable, 0);
@@ -40,7 +40,9 @@ describe('a search that writes its log', () => {
 		assert.equal(lines.at(-1)?.correct, session.correct);
 		assert.equal(lines.filter(({ t }) => t === 'visit').length, 12);
 		const summary = await readSearchSummary(log);
-		assert.equal(summary?.nodes, tree.nodes.length);
+		assert.equal(summary?.nodes, tree.nodeCount);
+		assert.equal(session.progress.nodes, tree.nodeCount);
+		assert.equal(totals.nodes, tree.nodeCount);
 		assert.equal(summary?.end?.stop, 'simulations');
 		assert.equal(await isBeingSearched(log), false);
 	});

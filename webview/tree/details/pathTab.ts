@@ -1,7 +1,7 @@
 import type { TreeNode } from '../../../src/core/search/searchTree.ts';
 import { button } from '../../lib/controls.ts';
 import { element, fill } from '../../lib/dom.ts';
-import { formatNumber } from '../../lib/format.ts';
+import { formatCounted, formatNumber } from '../../lib/format.ts';
 import { roleNames } from '../draw/nodeShapes.ts';
 import { pathText } from '../exports/pathText.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
@@ -45,16 +45,13 @@ export class PathTab implements DetailTab {
 			return;
 		}
 		const first = Math.max(0, nodes.length - most);
+		const count = formatCounted(nodes.filter(({ role }) => role !== 'problem').length, 'node');
 		fill(
 			this.element,
 			element(
 				'div',
 				{ class: 'button-row' },
-				element(
-					'span',
-					{ class: 'quiet' },
-					selection === null ? `The best path, ${nodes.length} nodes` : `${nodes.length} nodes from the root`,
-				),
+				element('span', { class: 'quiet' }, selection === null ? `The best path, ${count}` : `${count} from the root`),
 				element('span', { class: 'spacer' }),
 				button({
 					label: 'Copy as Text',

@@ -17,7 +17,7 @@ export function factsOfTree(tree: SearchTree): TreeFacts {
 	const end = outcome?.best?.at(-1);
 	const chosen = end === undefined ? undefined : tree.node(end);
 	return {
-		nodes: tree.nodes.length,
+		nodes: tree.nodeCount,
 		depth,
 		best:
 			chosen !== undefined && outcome?.best

@@ -43,6 +43,7 @@ export class TreeBuilder {
 	readonly #counts: Record<string, number> = {};
 	readonly #faults: string[] = [];
 	#moreFaults = 0;
+	#problems = 0;
 	#depth = 0;
 	#best: { node: number; value: number; depth: number } | null = null;
 
@@ -66,8 +67,14 @@ export class TreeBuilder {
 		});
 	}
 
+	/** With the problem's. */
 	get nodes(): number {
 		return this.#depths.length;
+	}
+
+	/** Nodes but for the problem's (see SearchTree.nodeCount). */
+	get nodeCount(): number {
+		return this.#depths.length - this.#problems;
 	}
 
 	node({ parents, text, role, final, answer, label, prior, data }: ForeignNode): number {
@@ -77,13 +84,15 @@ export class TreeBuilder {
 		this.#depths.push(depth);
 		this.#parents.push(first);
 		if (depth > this.#depth) this.#depth = depth;
+		const kind = role ?? (first === undefined ? 'problem' : final ? 'answer' : 'thought');
+		if (kind === 'problem') this.#problems++;
 		this.#events.push({
 			t: 'node',
 			at: this.at,
 			id,
 			parents: [...parents],
 			text,
-			role: role ?? (first === undefined ? 'problem' : final ? 'answer' : 'thought'),
+			role: kind,
 			final: final ?? false,
 			answer: answer ?? null,
 			by: 'policy',
@@ -173,7 +182,7 @@ export class TreeBuilder {
 		return {
 			name: this.#head.name,
 			events: this.#events,
-			facts: { nodes: this.nodes, depth: this.#depth, best, measure: this.#head.measure, counts: this.#counts },
+			facts: { nodes: this.nodeCount, depth: this.#depth, best, measure: this.#head.measure, counts: this.#counts },
 			faults:
 				this.#moreFaults === 0
 					? this.#faults

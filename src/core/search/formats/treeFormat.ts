@@ -2,7 +2,7 @@ import type { TreeEvent } from '../../../protocol/treeLog.ts';
 
 /** What can be said of a tree in a line. */
 export interface TreeFacts {
-	/** The root among them. */
+	/** But for the problem's; a root that is an attempt counts (see SearchTree.nodeCount). */
 	readonly nodes: number;
 	/** In edges. */
 	readonly depth: number;

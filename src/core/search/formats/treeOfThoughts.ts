@@ -24,7 +24,7 @@ export const treeOfThoughtsFormat: TreeFormat = {
 		for (const [i, entry] of entries.slice(0, limits.trees).entries()) {
 			const own = { ...limits, nodes: left };
 			const tree = crosswords ? crosswordsTree(entry, `puzzle ${i}`, own) : puzzleTree(entry, i, before, own);
-			if ('facts' in tree) left = Math.max(1, left - tree.facts.nodes);
+			if ('facts' in tree) left = Math.max(1, left - tree.facts.nodes - 1);
 			read.push(tree);
 			before = entry;
 		}

@@ -30,7 +30,9 @@ describe('numbers of other programs’ trees', () => {
 				}
 				const tree = replay(events);
 				assert.equal(tree.skipped, 0);
-				assert.equal(tree.nodes.length, facts.nodes);
+				assert.equal(tree.nodeCount, facts.nodes);
+				// The root is the problem but where each root is an attempt; a snapshot taken back takes its count along.
+				assert.equal(tree.nodes.length - tree.nodeCount, folder === 'tree-mathblackbox' ? 0 : 1);
 				assert.equal(depthOf(tree), facts.depth);
 				assert.equal(tree.start?.foreign, formatOfFolder[folder]);
 				assert.ok(tree.outcome);
@@ -70,7 +72,7 @@ describe('numbers of other programs’ trees', () => {
 		const tree = replay(one?.events ?? []);
 		assert.deepEqual(
 			[one?.facts.nodes, one?.facts.depth, one?.facts.best?.value],
-			[wanted.nodes, wanted.depth, wanted.best_value],
+			[(wanted.nodes as number) - 1, wanted.depth, wanted.best_value],
 		);
 		const terminal = tree.nodes.filter(({ final }) => final);
 		assert.equal(terminal.length, wanted.terminal_nodes);
@@ -89,7 +91,7 @@ describe('numbers of other programs’ trees', () => {
 			const wanted = expectedOf('tree-openr', name);
 			const [one] = await read('tree-openr', name);
 			const tree = replay(one?.events ?? []);
-			assert.deepEqual([one?.facts.nodes, one?.facts.depth], [wanted.nodes, wanted.depth]);
+			assert.deepEqual([one?.facts.nodes, one?.facts.depth], [(wanted.nodes as number) - 1, wanted.depth]);
 			near(one?.facts.best?.value, wanted.best_value as number, 'best');
 			assert.equal(tree.nodes.filter(({ visits }) => visits > 0).length, wanted.visited_nodes);
 			assert.equal(tree.nodes.filter(({ final }) => final).length, wanted.terminated_nodes);
@@ -112,7 +114,7 @@ describe('numbers of other programs’ trees', () => {
 			trees.forEach(({ name: title, facts, events }, i) => {
 				const numbers = wanted[i] as Numbers;
 				assert.equal(title, `puzzle ${numbers.idx}`);
-				assert.deepEqual([facts.nodes, facts.depth], [numbers.nodes, numbers.depth]);
+				assert.deepEqual([facts.nodes, facts.depth], [(numbers.nodes as number) - 1, numbers.depth]);
 				assert.equal(facts.best?.value, numbers.best_value);
 				assert.equal(facts.counts.final, numbers.final);
 				assert.equal(facts.counts.solved ?? null, numbers.solved);
@@ -137,7 +139,7 @@ describe('numbers of other programs’ trees', () => {
 		const trees = await read('tree-tot', name);
 		assert.deepEqual(
 			trees.map(({ facts }) => [facts.nodes, facts.depth, facts.counts.samples]),
-			wanted.map(({ nodes, samples }) => [nodes, 1, samples]),
+			wanted.map(({ nodes, samples }) => [(nodes as number) - 1, 1, samples]),
 		);
 		// The tokens of a puzzle are what was used between it and the one before.
 		const tokens = trees.map(({ events }) => events.at(-1)).map((end) => (end?.t === 'end' ? end.tokens : null));
