@@ -241,7 +241,7 @@ describe('a run as its report reads it', () => {
 		const [search] = run.searches;
 		assert.deepEqual(
 			[search?.strategy, search?.nodes, search?.answer, search?.correct, search?.best],
-			['beam', 2, '7', true, { value: 0.5, texts: ['step'] }],
+			['beam', 1, '7', true, { value: 0.5, texts: ['step'] }],
 		);
 	});
 

@@ -126,10 +126,13 @@ test('identical completions share a card, which its button and the key i expand 
 	await writeMetrics(run, [{ step: 1, lines }]);
 	const view = await open(t, run, { width: 1280, height: 860 });
 	const { page } = view;
+	// A card is in its place before it is drawn.
 	const shown = (...indices: number[]) =>
 		page.waitForFunction(
 			(wanted) =>
-				[...document.querySelectorAll('.card')].map((card) => (card as HTMLElement).dataset.index).join() === wanted,
+				[...document.querySelectorAll<HTMLElement>('.card')]
+					.map((card) => card.querySelector('.card-title') && card.dataset.index)
+					.join() === wanted,
 			indices.join(),
 		);
 	const said = (words: string) =>
