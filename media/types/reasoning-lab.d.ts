@@ -1,6 +1,8 @@
 /**
- * Types for the authors of reward files (`NAME.reward.ts`) of Reasoning Lab. They hold no code, so import them as types:
- * `import type { Reward } from 'reasoning-lab';`
+ * Types for authors of reward files (`NAME.reward.ts`) of Reasoning Lab. They contain no code, so import them as types:
+ *
+ *     /// <reference path="reasoning-lab.d.ts" />
+ *     import type { Reward } from 'reasoning-lab';
  */
 declare module 'reasoning-lab' {
 	/** A part of the completion: UTF-16 code units from `start` up to and without `end`. */

@@ -1,3 +1,4 @@
+/// <reference path="reasoning-lab.d.ts" />
 import type { Reward } from 'reasoning-lab';
 
 // Saved, this file is verified: what the reward does on your data stands behind its signature. The data is that of the

@@ -97,3 +97,18 @@ test('the types for authors fit a reward file, refuse what is none, and are what
 	);
 	assert.deepEqual((await runner.score('right', rowsOf(2))).values, [1, 1]);
 });
+
+test('an editor that opens a template alone, without a tsconfig.json, finds its types', async () => {
+	const folder = await rewardFolder();
+	await cp(join(root, 'media/types/reasoning-lab.d.ts'), join(folder, 'reasoning-lab.d.ts'));
+	const template = await readFile(join(root, 'media/templates/reward/reward.ts'), 'utf8');
+	await writeFile(join(folder, 'brevity.reward.ts'), template.replaceAll('__NAME__', 'brevity'));
+	await cp(join(root, 'media/templates/starter/rewards/steps.reward.ts'), join(folder, 'steps.reward.ts'));
+	const compiler = join(root, 'node_modules/typescript/bin/tsc');
+	// What VS Code takes for files without a project: only what is opened, and what that refers to, belongs to it.
+	const editor =
+		'--ignoreConfig --strict --noEmit --target es2024 --module esnext --moduleResolution bundler'.split(' ');
+	const files = ['brevity.reward.ts', 'steps.reward.ts'].map((name) => join(folder, name));
+	const { stdout } = await execute(process.execPath, [compiler, ...editor, ...files]).catch((error) => error);
+	assert.equal(stdout, '');
+});

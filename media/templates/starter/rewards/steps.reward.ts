@@ -1,3 +1,4 @@
+/// <reference path="reasoning-lab.d.ts" />
 import type { Reward } from 'reasoning-lab';
 
 // Its data is the dataset of ../starter.recipe.json, which names this file.
@@ -15,7 +16,7 @@ export const steps: Reward = ({ prompt, trace }) => {
 	// Steps that lead elsewhere are decoration: paid for, they would be learned instead of the sum.
 	if (last === undefined || trace.answer?.trim() !== last[4]) return 0;
 	// Each step uses up numbers of the prompt, or results of earlier steps: the right sums of another problem earn nothing.
-	const numbers = prompt.match(/\d+/g) ?? [];
+	const numbers: string[] = prompt.match(/\d+/g) ?? [];
 	const needed = Math.max(found.length, numbers.length - 1);
 	let right = 0;
 	for (const [, a = '', sign, b = '', result = ''] of found) {
