@@ -106,8 +106,9 @@ test('an editor that opens a template alone, without a tsconfig.json, finds its 
 	await cp(join(root, 'media/templates/starter/rewards/steps.reward.ts'), join(folder, 'steps.reward.ts'));
 	const compiler = join(root, 'node_modules/typescript/bin/tsc');
 	// What VS Code takes for files without a project: only what is opened, and what that refers to, belongs to it.
-	const editor =
-		'--ignoreConfig --strict --noEmit --target es2024 --module esnext --moduleResolution bundler'.split(' ');
+	const editor = '--ignoreConfig --strict --noEmit --target es2024 --module esnext --moduleResolution bundler'.split(
+		' ',
+	);
 	const files = ['brevity.reward.ts', 'steps.reward.ts'].map((name) => join(folder, name));
 	const { stdout } = await execute(process.execPath, [compiler, ...editor, ...files]).catch((error) => error);
 	assert.equal(stdout, '');
