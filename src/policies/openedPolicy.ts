@@ -1,6 +1,7 @@
 import type { IDisposable } from '../base/disposable.ts';
 import type { GenerateRequest, Generation, Policy, PolicyCapabilities, TokenDetail } from '../core/search/policy.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
+import type { ChatMessage, ChatToolCall } from '../protocol/scorer.ts';
 
 /** What opening a policy takes from the program that opens it. */
 export interface PolicyContext {
@@ -83,6 +84,10 @@ export interface OpenPolicy extends IDisposable {
 	readonly tokenizer?: PolicyTokenizer | null;
 	/** There where the policy reports the log-probabilities of a text it is given. Fails as `generate`. */
 	readonly read?: ((request: ReadRequest, signal: AbortSignal) => Promise<ReadText>) | undefined;
+	/**
+	 * There where the policy can be offered tools. Fails as `generate`, and with `unsupported` where it turns out not to take them.
+	 */
+	readonly callTools?: ((request: ToolRequest, signal: AbortSignal) => Promise<ToolReply>) | undefined;
 	bind(options: BindOptions): Policy;
 }
 
@@ -111,4 +116,45 @@ export interface ReadText {
 	readonly tokens: TokenDetail;
 	/** What follows it; null: nothing was asked for. */
 	readonly more: Generation | null;
+}
+
+/** A function that a model may call, as OpenAI's chat has it. */
+export interface ChatTool {
+	readonly type: 'function';
+	readonly function: {
+		readonly name: string;
+		readonly description?: string;
+		/** JSON Schema of the arguments. */
+		readonly parameters?: Readonly<Record<string, unknown>>;
+		readonly strict?: boolean | null;
+	};
+}
+
+/** Tools, and whether they are to be called: `required` by any call, or by one of a certain function. */
+export interface OfferedTools {
+	readonly tools: readonly ChatTool[];
+	readonly choice:
+		| 'auto'
+		| 'none'
+		| 'required'
+		| { readonly type: 'function'; readonly function: { readonly name: string } };
+	/** Several calls in one reply; null: as the server has it. */
+	readonly parallel: boolean | null;
+}
+
+export interface ToolRequest extends OfferedTools {
+	readonly messages: readonly ChatMessage[];
+	readonly temperature: number;
+	readonly topP: number;
+	readonly maxTokens: number;
+	readonly seed: number;
+	/** Tags for thinking that a server reports apart from the answer. */
+	readonly think: readonly [open: string, close: string];
+}
+
+export interface ToolReply {
+	/** None: the policy answered with a text alone. With `length` as the generation's finish the last may be truncated. */
+	readonly calls: readonly ChatToolCall[];
+	/** The text beside the calls, and what the whole reply took. */
+	readonly generation: Generation;
 }

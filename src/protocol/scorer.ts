@@ -2,6 +2,16 @@
 export interface ChatMessage {
 	readonly role: string;
 	readonly content: string | null;
+	/** What an assistant calls, and which call the result of a `tool` is of, as OpenAI's chat has them. */
+	readonly tool_calls?: readonly ChatToolCall[];
+	readonly tool_call_id?: string;
+}
+
+export interface ChatToolCall {
+	readonly id: string;
+	readonly type: 'function';
+	/** `arguments`: JSON as the model wrote it, which may be malformed. */
+	readonly function: { readonly name: string; readonly arguments: string };
 }
 
 /** One row of a batch that is scored: what a reward function sees. */

@@ -5,14 +5,14 @@ import type { SearchTree } from '../core/search/searchTree.ts';
 import { type AnyStrategy, strategies, strategyOf, strategyParams } from '../core/search/strategies.ts';
 import { needsOf } from '../core/search/strategy.ts';
 import { r1Tags, type TraceTags } from '../core/trace/trace.ts';
-import type { PolicyTokenizer } from '../policies/openedPolicy.ts';
+import type { OfferedTools, PolicyTokenizer } from '../policies/openedPolicy.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
 import { begunWith } from './begunWith.ts';
-import { OpenSearch } from './openSearch.ts';
+import { mostTokens, OpenSearch } from './openSearch.ts';
 import { withHistory, withSchema } from './policyHistory.ts';
 import type { SearchContext } from './searchContext.ts';
-import type { OfferedStrategy, Reasoner, Solution, SolutionStep, SolveOptions } from './serve/reasoner.ts';
+import type { CalledTools, OfferedStrategy, Reasoner, Solution, SolutionStep, SolveOptions } from './serve/reasoner.ts';
 
 export interface ReasonerOptions {
 	/** Policy, strategy, scorers, sampling and budget that hold where a problem says nothing else. */
@@ -21,6 +21,10 @@ export interface ReasonerOptions {
 	/** Ends opening. */
 	readonly signal?: AbortSignal;
 }
+
+const thinkTags = ['<think>', '</think>'] as const;
+/** Longest time that a timer can wait. */
+const maxSeconds = 2_000_000;
 
 /**
  * Opens a policy and its scorers, and solves problems with them by any strategy that they suffice for: what `solve` and the
@@ -47,6 +51,7 @@ class SearchReasoner implements Reasoner {
 	readonly schemas: boolean;
 	readonly tokenizer: PolicyTokenizer | null;
 	readonly read: Reasoner['read'];
+	readonly tools: boolean;
 	readonly #search: OpenSearch;
 
 	constructor(search: OpenSearch) {
@@ -61,6 +66,7 @@ class SearchReasoner implements Reasoner {
 		this.schemas = policy.schemas ?? false;
 		this.tokenizer = policy.tokenizer ?? null;
 		this.read = policy.read ?? null;
+		this.tools = policy.callTools !== undefined;
 		this.#require(strategyOf(spec.strategy), strategyParams(strategyOf(spec.strategy), spec.params));
 		this.strategies = strategies
 			.filter((one) => this.#lacks(one, this.#defaults(one)) === null)
@@ -78,11 +84,13 @@ class SearchReasoner implements Reasoner {
 		const seed = options.seed ?? spec.seed;
 		const how = options.onText === undefined ? null : streaming(strategy, params);
 		const chain = how === 'nodes' ? new ChainText(options.onText as (text: string) => void) : null;
-		const { history = [], onText, onEvent, prefill = '', schema, alternatives } = options;
+		const { history = [], exchange = [], onText, onEvent, prefill = '', schema, alternatives } = options;
 		const details = new Map<number, TokenDetail>();
 		const tokens = alternatives === undefined ? spec.sampling.tokens : Math.max(1, alternatives);
 		const wraps = [
-			...(history.length === 0 ? [] : [(policy: Policy) => withHistory(policy, history)]),
+			...(history.length + exchange.length === 0
+				? []
+				: [(policy: Policy) => withHistory(policy, { history, problem: problem.prompt, exchange })]),
 			...(schema === undefined ? [] : [(policy: Policy) => withSchema(policy, schema)]),
 		];
 		const begun =
@@ -108,21 +116,70 @@ class SearchReasoner implements Reasoner {
 		return solutionOf(result, { strategy: strategy.name, params, seed }, details);
 	}
 
+	async callTools(problem: SearchProblem, offered: OfferedTools, options: SolveOptions = {}): Promise<CalledTools> {
+		const { strategy, params, budget } = this.#checked(options);
+		const { spec, policy } = this.#search;
+		const { history = [], exchange = [], signal } = options;
+		const { temperature, topP, maxTokens = mostTokens(policy.context) } = { ...spec.sampling, ...options.sampling };
+		if (policy.callTools === undefined) {
+			throw new Failure('unsupported', `The policy ${this.name} does not call tools.`, 'Leave out "tools".');
+		}
+		const seed = options.seed ?? spec.seed;
+		const seconds = budget.seconds ?? maxSeconds;
+		const late = AbortSignal.timeout(Math.min(seconds, maxSeconds) * 1000);
+		const began = performance.now();
+		try {
+			const { calls, generation } = await policy.callTools(
+				{
+					...offered,
+					messages: [...history, { role: 'user', content: problem.prompt }, ...exchange],
+					...{ temperature, topP, seed },
+					maxTokens: Math.max(1, Math.min(maxTokens, budget.tokens ?? maxTokens)),
+					think: this.tags.think ?? thinkTags,
+				},
+				signal === undefined ? late : AbortSignal.any([signal, late]),
+			);
+			const took = (performance.now() - began) / 1000;
+			const { text, finish, tokens, promptTokens, cost = null } = generation;
+			const used = { tokens, seconds: took, cost: cost ?? 0 };
+			return {
+				calls,
+				solution: {
+					...{ strategy: strategy.name, params, seed, completion: text, finish, tokens, promptTokens, cost },
+					...{ answer: null, value: null, stop: 'complete', message: null, fault: null, detail: null },
+					...{ nodes: 0, simulations: 0, seconds: took, path: [] },
+				},
+				left: {
+					...budget,
+					...Object.fromEntries(
+						(['tokens', 'seconds', 'cost'] as const).flatMap((name) => {
+							const most = budget[name];
+							return most === undefined ? [] : [[name, Math.max(0, most - used[name])]];
+						}),
+					),
+				},
+			};
+		} catch (error) {
+			if (!late.aborted || signal?.aborted === true) throw error;
+			throw new Failure('timeout', `The policy ${this.name} did not answer within ${seconds} s.`, 'Ask for more time.');
+		}
+	}
+
 	dispose(): void {
 		this.#search.dispose();
 	}
 
-	#checked({ strategy: name, params: given, budget: asked = {}, history = [], ...how }: SolveOptions) {
+	#checked({ strategy: name, params: given, budget: asked = {}, history = [], exchange = [], ...how }: SolveOptions) {
 		const { spec } = this.#search;
 		const strategy = strategyOf(name ?? spec.strategy);
 		// Parameters of another strategy would mean something else.
 		const own = strategy.name === spec.strategy ? spec.params : {};
 		const params = strategyParams(strategy, { ...own, ...given }) as Record<string, unknown>;
 		this.#require(strategy, params);
-		if (history.length > 0 && !this.capabilities.instructions) {
+		if (history.length + exchange.length > 0 && !this.capabilities.instructions) {
 			throw new Failure(
 				'invalid',
-				`The policy ${this.name} takes one problem, and no conversation before it.`,
+				`The policy ${this.name} takes one problem, without a conversation around it.`,
 				'Send one message of the role user; "serve --system-messages" prepends or drops system messages.',
 			);
 		}

@@ -204,7 +204,7 @@ function apartFrom(guide: Scorer | null, judge: Scorer | null): Scorer | null {
 }
 
 /** Tokens of a completion where nobody says: what the context allows, within reason. */
-function mostTokens(context: number | null): number {
+export function mostTokens(context: number | null): number {
 	return Math.min(4096, context ?? 4096);
 }
 

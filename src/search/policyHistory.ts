@@ -1,10 +1,26 @@
 import type { Policy } from '../core/search/policy.ts';
 import type { ChatMessage } from '../protocol/scorer.ts';
 
-/** A policy that is asked everything after the same conversation. */
-export function withHistory(policy: Policy, history: readonly ChatMessage[]): Policy {
+export interface Surroundings {
+	/** What was said before the problem. */
+	readonly history: readonly ChatMessage[];
+	readonly problem: string;
+	/** Tool calls that were made for the problem, and their results. */
+	readonly exchange: readonly ChatMessage[];
+}
+
+/** A policy that is asked everything within the same conversation. */
+export function withHistory(policy: Policy, { history, problem, exchange }: Surroundings): Policy {
+	const placed = (messages: readonly ChatMessage[]): readonly ChatMessage[] => {
+		if (exchange.length === 0) return [...history, ...messages];
+		const asked = { role: 'user', content: problem };
+		const [first, ...rest] = messages;
+		// A question about the problem, such as a critique, comes after the results as well.
+		const after = first?.role === 'user' && first.content === problem ? rest : messages;
+		return [...history, asked, ...exchange, ...after];
+	};
 	const after = <T extends { readonly messages: readonly ChatMessage[] }>(items: readonly T[]): T[] =>
-		items.map((item) => ({ ...item, messages: [...history, ...item.messages] }));
+		items.map((item) => ({ ...item, messages: placed(item.messages) }));
 	const { score, value } = policy;
 	return {
 		name: policy.name,

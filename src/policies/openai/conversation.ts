@@ -257,6 +257,6 @@ class Replies implements ReplyListener {
 }
 
 /** Seeds of servers are whole and positive. */
-function wholeSeed(seed: number): number {
+export function wholeSeed(seed: number): number {
 	return Math.abs(Math.trunc(seed)) % 2 ** 31;
 }

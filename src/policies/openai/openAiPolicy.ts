@@ -17,6 +17,7 @@ import { capabilitiesOf, type OpenAiAbilities } from './abilities.ts';
 import { type AskOptions, Conversation } from './conversation.ts';
 import type { OpenAiServer } from './openAiServer.ts';
 import type { OpenAiSpec } from './requestBody.ts';
+import { askWithTools } from './toolReply.ts';
 
 /** Choices of one request at most. */
 const mostChoices = 64;
@@ -77,6 +78,17 @@ export class OpenAiPolicy implements OpenPolicy {
 	get read(): OpenPolicy['read'] {
 		if (!this.capabilities.score) return undefined;
 		return (request, signal) => this.#conversation.read(request, AbortSignal.any([signal, this.#gone.signal]));
+	}
+
+	/** Needs a chat. Whether the model calls tools is found out by offering them. */
+	get callTools(): OpenPolicy['callTools'] {
+		if (this.#spec.api !== 'chat') return undefined;
+		return async (request, signal) => {
+			const either = AbortSignal.any([signal, this.#gone.signal]);
+			const reply = await askWithTools(this.#server, this.#spec, this.#abilities, request, either);
+			this.#totals.add([reply.generation]);
+			return { ...reply, generation: this.#priced(reply.generation) };
+		};
 	}
 
 	dispose(): void {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
 import { type Decoded, decode } from '../../protocol/decode.ts';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -19,12 +20,27 @@ const logprobsSchema = v.looseObject({
 	text_offset: v.nullish(v.array(v.number())),
 });
 
+/** Whole, or a part of a stream: then the arguments come piece by piece. Ollama and others send them as an object. */
+const toolCallSchema = v.looseObject({
+	index: v.nullish(count),
+	id: nullableText,
+	function: v.nullish(
+		v.looseObject({
+			name: nullableText,
+			arguments: v.nullish(v.union([v.string(), v.record(v.string(), v.unknown())])),
+		}),
+	),
+});
+export type ReplyToolCall = v.InferOutput<typeof toolCallSchema>;
+
 const messageSchema = v.looseObject({
 	content: nullableText,
 	/** The thinking, as vLLM, SGLang, DeepSeek and llama.cpp name it, and as Ollama, OpenRouter and newer vLLM do. */
 	reasoning_content: nullableText,
 	reasoning: nullableText,
 	refusal: nullableText,
+	/** Any form: only a request with tools reads them. */
+	tool_calls: v.optional(v.unknown()),
 });
 
 const choiceSchema = v.looseObject({
@@ -51,6 +67,14 @@ export type Reply = v.InferOutput<typeof replySchema>;
 
 export function decodeReply(value: unknown): Decoded<Reply> {
 	return decode(replySchema, value);
+}
+
+/** The tool calls of a choice. Fails with `invalid` where they have another form. */
+export function toolCallsOf({ message, delta }: Choice): readonly ReplyToolCall[] {
+	const given = (message ?? delta)?.tool_calls ?? [];
+	const decoded = decode(v.array(toolCallSchema), given);
+	if (decoded.ok) return decoded.value;
+	throw new Failure('invalid', `The server's tool calls cannot be read: ${decoded.faults[0]?.message ?? ''}.`);
 }
 
 /** Whether a reply is an error in the form of a result. */

@@ -24,7 +24,12 @@ export function inputOf(
 	const system = spec.system !== undefined && !messages.some(({ role }) => role === 'system');
 	const given = [
 		...(system ? [{ role: 'system', content: spec.system }] : []),
-		...messages.map(({ role, content }) => ({ role, content: content ?? '' })),
+		...messages.map(({ role, content, tool_calls, tool_call_id }) => ({
+			role,
+			content: content ?? '',
+			...(tool_calls === undefined ? {} : { tool_calls }),
+			...(tool_call_id === undefined ? {} : { tool_call_id }),
+		})),
 	];
 	if (prefix === '' || style === null) return { messages: given };
 	const begun = { role: 'assistant', content: prefix, ...(style === 'flag' ? { prefix: true } : {}) };

@@ -1,4 +1,5 @@
 import type { TraceTags } from '../../core/trace/trace.ts';
+import type { ChatToolCall } from '../../protocol/scorer.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
 import type { ApiRequest } from './apiRequest.ts';
 import type { Solution } from './reasoner.ts';
@@ -7,7 +8,12 @@ import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 
 /** A request's solutions, one for each choice, with the logs where they were asked for. */
 export interface Solved {
+	/** Of the search; with calls the text beside them, for which no search was made. */
 	readonly solution: Solution;
+	/** Tools that the policy calls instead of an answer; mostly none. */
+	readonly calls: readonly ChatToolCall[];
+	/** What offering the tools took before a search; null: none were offered, or they were called. */
+	readonly offered: Pick<Solution, 'tokens' | 'promptTokens'> | null;
 	readonly events: readonly TreeEvent[] | null;
 }
 
@@ -20,10 +26,14 @@ export interface ReplyFacts {
 }
 
 /** Why a choice ends, in OpenAI's words. */
-export function finishReason(solution: Solution, stopped: string | null): 'stop' | 'length' | 'content_filter' {
-	if (stopped !== null) return 'stop';
+export function finishReason(
+	{ solution, calls }: Solved,
+	stopped: string | null,
+): 'stop' | 'length' | 'content_filter' | 'tool_calls' {
+	if (stopped !== null && calls.length === 0) return 'stop';
 	if (solution.finish === 'refusal') return 'content_filter';
 	if (solution.finish === 'length') return 'length';
+	if (calls.length > 0) return 'tool_calls';
 	// No completion came to its end, because the budget did.
 	return solution.completion === '' && budgetStops.has(solution.stop) ? 'length' : 'stop';
 }
@@ -32,7 +42,9 @@ const budgetStops: ReadonlySet<string> = new Set(['nodes', 'tokens', 'simulation
 
 /** What all searches of the request used. */
 export function usageOf(solved: readonly Solved[]) {
-	const sum = (of: (solution: Solution) => number) => solved.reduce((total, { solution }) => total + of(solution), 0);
+	type Used = Pick<Solution, 'tokens' | 'promptTokens'>;
+	const sum = (of: (used: Used) => number) =>
+		solved.reduce((total, { solution, offered }) => total + of(solution) + (offered === null ? 0 : of(offered)), 0);
 	const prompt_tokens = sum(({ promptTokens }) => promptTokens ?? 0);
 	const completion_tokens = sum(({ tokens }) => tokens);
 	return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
@@ -43,8 +55,9 @@ export function answerOf(solution: Solution, { prefill }: Pick<ApiRequest, 'pref
 	return solution.completion.startsWith(prefill) ? solution.completion.slice(prefill.length) : solution.completion;
 }
 
-/** The `search` object of a choice. */
-export function searchOf({ solution, events }: Solved, request: ApiRequest) {
+/** The `search` object of a choice; null: none was made. */
+export function searchOf({ solution, calls, events }: Solved, request: ApiRequest) {
+	if (calls.length > 0) return null;
 	const { strategy, params, stop, answer, value, nodes, tokens, promptTokens, simulations, seconds, cost } = solution;
 	return {
 		strategy,
@@ -66,11 +79,12 @@ export function searchOf({ solution, events }: Solved, request: ApiRequest) {
 }
 
 /** A chat message; without thinking there is no `reasoning_content`. */
-function messageOf(reasoning: string, content: string) {
+function messageOf(reasoning: string, content: string, calls: readonly ChatToolCall[]) {
 	return {
 		role: 'assistant' as const,
-		content,
+		content: content === '' && calls.length > 0 ? null : content,
 		refusal: null,
+		...(calls.length === 0 ? {} : { tool_calls: calls }),
 		...(reasoning === '' ? {} : { reasoning_content: reasoning }),
 	};
 }
@@ -88,12 +102,12 @@ export function chatReply(facts: ReplyFacts, request: ApiRequest, solved: readon
 			);
 			return {
 				index,
-				message: messageOf(reasoning, content),
+				message: messageOf(reasoning, content, one.calls),
 				logprobs:
 					request.alternatives === null
 						? null
 						: chatLogprobs(tokensUpTo(one.solution.detail, Number.POSITIVE_INFINITY), request.alternatives),
-				finish_reason: finishReason(one.solution, stopped),
+				finish_reason: finishReason(one, stopped),
 				search: searchOf(one, request),
 			};
 		}),
@@ -121,7 +135,7 @@ export function completionReply(
 					request.alternatives === null
 						? null
 						: completionLogprobs(tokensUpTo(one.solution.detail, text.length), request.alternatives, before.length),
-				finish_reason: finishReason(one.solution, stopped),
+				finish_reason: finishReason(one, stopped),
 				search: searchOf(one, request),
 			};
 		}),

@@ -1,9 +1,11 @@
 import * as v from 'valibot';
+import type { OfferedTools } from '../../policies/openedPolicy.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import { maxCompletionTokens } from '../../protocol/searchSpec.ts';
 import { type SearchBudget, searchBudgetSchema } from '../../protocol/treeLog.ts';
 import { ApiError } from './apiError.ts';
+import { offeredTools, readChatTool, toolCallSchema, toolFields } from './toolUse.ts';
 
 export const mostChoices = 128;
 /** Prompts of one request, and choices of all of them together. */
@@ -46,11 +48,18 @@ export const part = v.looseObject({ type: v.string(), text: v.optional(v.string(
 const chatSchema = v.object({
 	...common,
 	messages: v.pipe(
-		v.array(v.object({ role: text, content: nullish(v.union([v.string(), v.array(part)])) })),
+		v.array(
+			v.object({
+				role: text,
+				content: nullish(v.union([v.string(), v.array(part)])),
+				tool_calls: nullish(v.array(toolCallSchema)),
+				tool_call_id: nullish(text),
+			}),
+		),
 		v.minLength(1),
 	),
 	max_completion_tokens: nullish(tokens),
-	tools: nullish(v.array(v.unknown())),
+	...toolFields,
 	response_format: nullish(v.looseObject({ type: v.string() })),
 	logprobs: nullish(v.boolean()),
 	top_logprobs: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostAlternatives))),
@@ -85,8 +94,12 @@ export interface ApiRequest {
 	readonly echo: boolean;
 	/** JSON Schema for the answer; null: any text. */
 	readonly schema: Readonly<Record<string, unknown>> | null;
-	/** What was said before. */
+	/** What was said before the problem. */
 	readonly history: readonly ChatMessage[];
+	/** Tool calls after the problem, and their results. */
+	readonly exchange: readonly ChatMessage[];
+	/** Tools that the policy is offered first; null: none, or it is not to call any. */
+	readonly tools: OfferedTools | null;
 	readonly n: number;
 	readonly stop: readonly string[];
 	readonly maxTokens: number | null;
@@ -106,11 +119,17 @@ export interface ApiRequest {
 /** Reads the body of `/v1/chat/completions`. Throws an `ApiError` that names the field. */
 export function readChatRequest(body: unknown): ApiRequest {
 	const request = read(chatSchema, body);
-	refuseTools(request.tools);
-	const messages = request.messages.map(({ role, content }, i) => ({
-		role,
-		content: typeof content === 'string' ? content : textOfParts(content ?? [], `messages[${i}].content`),
-	}));
+	const messages = request.messages.map(({ role, content, tool_calls, tool_call_id }, i): GivenMessage => {
+		if (role === 'tool' && tool_call_id === null) {
+			throw invalid(`messages[${i}].tool_call_id`, 'A message of the role tool needs a tool_call_id.');
+		}
+		return {
+			role,
+			content: typeof content === 'string' ? content : textOfParts(content ?? [], `messages[${i}].content`),
+			...(role === 'assistant' && tool_calls !== null && tool_calls.length > 0 ? { tool_calls } : {}),
+			...(role === 'tool' && tool_call_id !== null ? { tool_call_id } : {}),
+		};
+	});
 	return {
 		kind: 'chat',
 		...conversationOf(messages, 'messages'),
@@ -118,6 +137,7 @@ export function readChatRequest(body: unknown): ApiRequest {
 		maxTokens: request.max_completion_tokens ?? request.max_tokens,
 		alternatives: request.logprobs === true ? (request.top_logprobs ?? 0) : null,
 		echo: false,
+		tools: offeredTools(request, readChatTool),
 		schema: schemaOf(request.response_format, 'response_format'),
 	};
 }
@@ -144,6 +164,8 @@ export function readCompletionRequest(body: unknown): ApiRequest {
 		kind: 'completion',
 		prompts,
 		history: [],
+		exchange: [],
+		tools: null,
 		prefill: '',
 		...commonOf(request),
 		maxTokens: request.max_tokens,
@@ -151,13 +173,6 @@ export function readCompletionRequest(body: unknown): ApiRequest {
 		echo,
 		schema: null,
 	};
-}
-
-/** Tools need a policy that calls them; none does through this API. */
-export function refuseTools(tools: readonly unknown[] | null): void {
-	if ((tools ?? []).length > 0) {
-		throw unsupported('tools', 'The policies behind this server do not call tools. Leave out "tools".');
-	}
 }
 
 const schemaFormat = v.looseObject({ schema: v.record(v.string(), v.unknown()) });
@@ -175,17 +190,26 @@ export function schemaOf(
 	return given.value.schema;
 }
 
-/** The problem, what was said before it, and the beginning of the answer where the assistant has the last word. */
-export function conversationOf(
-	messages: readonly { readonly role: string; readonly content: string }[],
-	param: string,
-) {
-	const begun = messages.at(-1)?.role === 'assistant' ? (messages.at(-1)?.content ?? '') : '';
-	const asked = messages.at(-1)?.role === 'assistant' ? messages.slice(0, -1) : messages;
-	const last = asked.at(-1);
-	if (last?.role !== 'user') throw invalid(param, 'The last message must have the role user, or assistant after user.');
-	if (last.content.trim() === '') throw invalid(param, 'The last message of the user is empty.');
-	return { prompts: [last.content], history: asked.slice(0, -1) as ChatMessage[], prefill: begun };
+export type GivenMessage = ChatMessage & { readonly content: string };
+
+/**
+ * The problem, which is the user's last message; what was said before it; the tool calls after it; and the beginning of the
+ * answer where the assistant has the last word.
+ */
+export function conversationOf(messages: readonly GivenMessage[], param: string) {
+	const last = messages.at(-1);
+	const begins = last?.role === 'assistant' && last.tool_calls === undefined;
+	const asked = begins ? messages.slice(0, -1) : messages;
+	const at = asked.findLastIndex(({ role }) => role === 'user');
+	const problem = asked[at];
+	const exchange = asked.slice(at + 1);
+	const after = exchange.at(-1)?.role ?? 'tool';
+	const strange = exchange.some(({ role }) => role !== 'assistant' && role !== 'tool');
+	if (problem === undefined || after !== 'tool' || strange) {
+		throw invalid(param, 'The last message must have the role user or tool, or assistant after one of them.');
+	}
+	if (problem.content.trim() === '') throw invalid(param, 'The last message of the user is empty.');
+	return { prompts: [problem.content], history: asked.slice(0, at), exchange, prefill: begins ? last.content : '' };
 }
 
 export const invalid = (param: string, message: string) => new ApiError(400, 'invalid_value', message, param);

@@ -45,7 +45,7 @@ export class ChoiceStream {
 		const { solution } = solved;
 		const rest = this.follows(solution.completion) ? solution.completion.slice(this.#said.length) : '';
 		const chunks = this.#chunks([...this.#splitter.push(rest), ...this.#splitter.end()]);
-		const finish_reason = finishReason(solution, this.#splitter.stopped);
+		const finish_reason = finishReason(solved, this.#splitter.stopped);
 		const search = searchOf(solved, this.#request);
 		const { alternatives, kind, stop } = this.#request;
 		// All of them come at the end: only then it is known which tokens belong to the result.
@@ -56,7 +56,11 @@ export class ChoiceStream {
 			alternatives === null
 				? {}
 				: { logprobs: kind === 'chat' ? chatLogprobs(tokens, alternatives) : completionLogprobs(tokens, alternatives) };
-		return [...chunks, ...this.#opening(), this.#chunk({}, { finish_reason, ...logprobs, search })];
+		// Each call whole: the policy's reply was read to its end before it was known to be one of calls.
+		const calls = solved.calls.map((call, index) =>
+			this.#chunk({ tool_calls: [{ index, ...call }] }, { finish_reason: null }),
+		);
+		return [...chunks, ...this.#opening(), ...calls, this.#chunk({}, { finish_reason, ...logprobs, search })];
 	}
 
 	#chunks(parts: readonly { readonly kind: 'reasoning' | 'content'; readonly text: string }[]): object[] {

@@ -1,8 +1,8 @@
 import type { Reason } from '../../base/failure.ts';
 import type { PolicyCapabilities, TokenDetail } from '../../core/search/policy.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
-import type { PolicyTokenizer, ReadRequest, ReadText } from '../../policies/openedPolicy.ts';
-import type { ChatMessage } from '../../protocol/scorer.ts';
+import type { OfferedTools, PolicyTokenizer, ReadRequest, ReadText } from '../../policies/openedPolicy.ts';
+import type { ChatMessage, ChatToolCall } from '../../protocol/scorer.ts';
 import type { SearchBudget, SearchProblem, StopReason, TreeEvent } from '../../protocol/treeLog.ts';
 
 /** What may differ from one solution to the next; what is left out is as the reasoner was made. */
@@ -21,6 +21,8 @@ export interface SolveOptions {
 	readonly seed?: number;
 	/** What was said before the problem: for policies that take instructions. */
 	readonly history?: readonly ChatMessage[];
+	/** What came after the problem: tools that were called for it, and their results. Likewise. */
+	readonly exchange?: readonly ChatMessage[];
 	/**
 	 * What the completion begins with. The search goes on from it, and the solution's completion begins with it. Fails with
 	 * `unsupported` where the policy does not continue a given beginning.
@@ -76,6 +78,16 @@ export interface SolutionStep {
 	readonly visits: number;
 }
 
+/** What a policy made of tools that it was offered. */
+export interface CalledTools {
+	/** None: it answered with a text alone. */
+	readonly calls: readonly ChatToolCall[];
+	/** Its text beside the calls; no search was made. */
+	readonly solution: Solution;
+	/** What is left of the budget, for a search. */
+	readonly left: SearchBudget;
+}
+
 /** A strategy that a reasoner offers. */
 export interface OfferedStrategy {
 	readonly name: string;
@@ -108,6 +120,13 @@ export interface Reasoner {
 	readonly tokenizer: PolicyTokenizer | null;
 	/** Reads a text as it stands, token by token, without searching; null: the policy does not report what that takes. */
 	readonly read: ((request: ReadRequest, signal: AbortSignal) => Promise<ReadText>) | null;
+	/** The policy can be offered tools. */
+	readonly tools: boolean;
+	/**
+	 * Offers tools to the policy, in one reply and without a search. Fails as `check` does, as the policy does, and with `timeout`
+	 * when the seconds of the budget are over.
+	 */
+	callTools(problem: SearchProblem, offered: OfferedTools, options?: SolveOptions): Promise<CalledTools>;
 	/** Searches for a solution. Fails as `check` does; whatever happens later is a stop reason of the solution. */
 	solve(problem: SearchProblem, options?: SolveOptions): Promise<Solution>;
 	dispose(): void;

@@ -6,7 +6,7 @@ import type { ReadText } from '../../policies/openedPolicy.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { Admission } from './admission.ts';
 import { ApiError } from './apiError.ts';
-import { chatReply, completionReply, type ReplyFacts, type Solved } from './apiReply.ts';
+import { chatReply, completionReply, type ReplyFacts, type Solved, usageOf } from './apiReply.ts';
 import { type ApiRequest, invalid, readChatRequest, readCompletionRequest, unsupported } from './apiRequest.ts';
 import { ChoiceStream, usageChunk } from './apiStream.ts';
 import { type GuardOptions, guard } from './guard.ts';
@@ -14,6 +14,7 @@ import { readReply } from './readReply.ts';
 import type { Reasoner, SolveOptions } from './reasoner.ts';
 import { ResponseStream, responsesReply } from './responsesReply.ts';
 import { readResponsesRequest } from './responsesRequest.ts';
+import { toolTurn } from './toolTurn.ts';
 import { mapAtMost, turns } from './turns.ts';
 
 export interface ReasonerLimits {
@@ -189,7 +190,7 @@ export class ReasonerApp {
 		const done = (status: number, solved: readonly Solved[], error: unknown) => {
 			exit();
 			client.removeEventListener('abort', leave);
-			const tokens = solved.reduce((sum, { solution }) => sum + solution.tokens, 0);
+			const tokens = usageOf(solved).completion_tokens;
 			this.#record(c, status, began, { strategy, tokens, error });
 		};
 		const texts = prompts.flatMap(({ text }) => Array.from({ length: request.n }, () => text));
@@ -253,8 +254,8 @@ export class ReasonerApp {
 
 	/** The request, where the policy can do what it asks for. */
 	#able(request: ApiRequest): ApiRequest {
-		const { capabilities, schemas, read, name } = this.#options.reasoner;
-		const { alternatives, schema, prefill, echo, n, stream, kind } = request;
+		const { capabilities, schemas, read, name, tools: canCall } = this.#options.reasoner;
+		const { alternatives, schema, prefill, echo, n, stream, kind, tools } = request;
 		const lacks = (param: string, what: string) => unsupported(param, `The policy ${name} does not ${what}.`);
 		if (alternatives !== null && !capabilities.logprobs) throw lacks('logprobs', 'report log-probabilities');
 		if (schema !== null && !schemas) {
@@ -264,6 +265,13 @@ export class ReasonerApp {
 			throw lacks(
 				kind === 'chat' ? 'messages' : 'input',
 				'continue a given beginning: the last message must have the role user',
+			);
+		}
+		if (tools !== null && !canCall) throw lacks('tools', 'call tools. Leave out "tools"');
+		if (tools !== null && prefill !== '') {
+			throw unsupported(
+				kind === 'chat' ? 'messages' : 'input',
+				'With tools, the last message must have the role user or tool.',
 			);
 		}
 		if (!echo) return request;
@@ -318,6 +326,7 @@ export class ReasonerApp {
 		if (search.strategy !== null) this.#strategyOf(request.model);
 		return {
 			history: request.history,
+			exchange: request.exchange,
 			budget: search.budget,
 			sampling: {
 				...(temperature === null ? {} : { temperature }),
@@ -348,19 +357,21 @@ export class ReasonerApp {
 		});
 		async function search(prompt: string, index: number): Promise<Solved> {
 			const events: TreeEvent[] | null = request.search.return === 'events' ? [] : null;
-			const solution = await reasoner.solve(
-				{ prompt, answer: null, row: {} },
-				{
-					...solve,
-					seed: first + index,
-					signal: AbortSignal.any([gone.signal, ending]),
-					onEvent: (event) => {
-						events?.push(event);
-						if (event.t === 'node') onNode();
-					},
-					...(work.streams && request.stream ? { onText: (text: string) => onText(index, text) } : {}),
+			const problem = { prompt, answer: null, row: {} };
+			const own = { ...solve, seed: first + index, signal: AbortSignal.any([gone.signal, ending]) };
+			const turn = request.tools === null ? null : await toolTurn(reasoner, problem, request.tools, own);
+			if (turn !== null && turn.calls.length > 0) {
+				return { solution: turn.solution, calls: turn.calls, offered: null, events };
+			}
+			const solution = await reasoner.solve(problem, {
+				...own,
+				...(turn === null ? {} : { budget: turn.left }),
+				onEvent: (event) => {
+					events?.push(event);
+					if (event.t === 'node') onNode();
 				},
-			);
+				...(work.streams && request.stream ? { onText: (text: string) => onText(index, text) } : {}),
+			});
 			const { completion, stop, message, fault } = solution;
 			if (completion === request.prefill.slice(0, completion.length) && (stop === 'policy' || stop === 'scorer')) {
 				// A prompt that the policy cannot take is the client's: it has characters outside the vocabulary, or is too long.
@@ -370,7 +381,7 @@ export class ReasonerApp {
 				}
 				throw new ApiError(502, `${stop}_failed`, message ?? `The ${stop} failed.`);
 			}
-			return { solution, events };
+			return { solution, calls: [], offered: turn?.solution ?? null, events };
 		}
 	}
 

@@ -1,21 +1,25 @@
 import type { TraceTags } from '../../core/trace/trace.ts';
+import type { ChatToolCall } from '../../protocol/scorer.ts';
 import { answerOf, finishReason, type ReplyFacts, type Solved, searchOf, usageOf } from './apiReply.ts';
 import type { ApiRequest } from './apiRequest.ts';
 import { ReplySplitter, splitReply } from './replySplitter.ts';
+import { callItems, responsesTools } from './toolUse.ts';
 
 /** The answer to `/v1/responses`. */
 export function responsesReply(facts: ReplyFacts, request: ApiRequest, solved: Solved, tags: TraceTags) {
 	const { reasoning, content } = splitReply(answerOf(solved.solution, request), tags, [], request.prefill);
 	const { prompt_tokens, completion_tokens, total_tokens } = usageOf([solved]);
-	const reason = finishReason(solved.solution, null);
-	const incomplete = reason === 'stop' ? null : reason === 'length' ? 'max_output_tokens' : 'content_filter';
+	const reason = finishReason(solved, null);
+	const incomplete = reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? reason : null;
+	const status = incomplete === null ? ('completed' as const) : ('incomplete' as const);
 	return {
 		...shellOf(facts, request),
-		status: incomplete === null ? 'completed' : 'incomplete',
+		status,
 		incomplete_details: incomplete === null ? null : { reason: incomplete },
 		output: [
 			...(reasoning === '' ? [] : [reasoningItem(facts, reasoning, 'completed')]),
-			messageItem(facts, content, incomplete === null ? 'completed' : 'incomplete'),
+			...(content === '' && solved.calls.length > 0 ? [] : [messageItem(facts, content, status)]),
+			...callItems(solved.calls, facts.id, status),
 		],
 		usage: {
 			input_tokens: prompt_tokens,
@@ -30,7 +34,7 @@ export function responsesReply(facts: ReplyFacts, request: ApiRequest, solved: S
 }
 
 /** What is the same of a response from its beginning to its end. */
-function shellOf({ id, created, model }: ReplyFacts, { temperature, topP, maxTokens, schema }: ApiRequest) {
+function shellOf({ id, created, model }: ReplyFacts, { temperature, topP, maxTokens, schema, tools }: ApiRequest) {
 	return {
 		id,
 		object: 'response' as const,
@@ -40,13 +44,11 @@ function shellOf({ id, created, model }: ReplyFacts, { temperature, topP, maxTok
 		instructions: null,
 		max_output_tokens: maxTokens,
 		metadata: {},
-		parallel_tool_calls: false,
 		previous_response_id: null,
 		store: false,
 		temperature,
 		text: { format: schema === null ? { type: 'text' } : { type: 'json_schema', name: 'answer', schema } },
-		tool_choice: 'none',
-		tools: [],
+		...responsesTools(tools),
 		top_p: topP,
 		truncation: 'disabled',
 	};
@@ -107,8 +109,8 @@ export class ResponseStream {
 		const response = responsesReply(this.#facts, this.#request, solved, this.#tags);
 		const events = this.#parts([...this.#splitter.push(rest), ...this.#splitter.end()]);
 		// An answer without a text has an empty one.
-		if (this.#open?.kind !== 'content') events.push(...this.#switch('content'));
-		events.push(...this.#close());
+		if (this.#open?.kind !== 'content' && solved.calls.length === 0) events.push(...this.#switch('content'));
+		events.push(...this.#opening(), ...this.#close(), ...this.#calls(solved.calls, response.status));
 		events.push(this.#event(`response.${response.status}`, { response }));
 		return events;
 	}
@@ -156,6 +158,21 @@ export class ResponseStream {
 			this.#event('response.content_part.done', { ...this.#place(open), part: partOf(kind, text) }),
 			this.#event('response.output_item.done', { output_index: place, item }),
 		];
+	}
+
+	#calls(calls: readonly ChatToolCall[], status: 'completed' | 'incomplete'): object[] {
+		const { id } = this.#facts;
+		return callItems(calls, id, status).flatMap((item) => {
+			const at = { item_id: item.id, output_index: this.#places++ };
+			const { arguments: given, name } = item;
+			const added = { ...item, arguments: '', status: 'in_progress' };
+			return [
+				this.#event('response.output_item.added', { output_index: at.output_index, item: added }),
+				this.#event('response.function_call_arguments.delta', { ...at, delta: given }),
+				this.#event('response.function_call_arguments.done', { ...at, name, arguments: given }),
+				this.#event('response.output_item.done', { output_index: at.output_index, item }),
+			];
+		});
 	}
 
 	#place({ kind, place }: { readonly kind: 'reasoning' | 'content'; readonly place: number }) {

@@ -53,6 +53,7 @@ class GatedReasoner implements Reasoner {
 	readonly schemas = false;
 	readonly tokenizer = null;
 	readonly read = null;
+	readonly tools = false;
 	readonly begun: SolveOptions[] = [];
 	readonly gates: { open(): void }[] = [];
 	gated = false;
@@ -70,6 +71,10 @@ class GatedReasoner implements Reasoner {
 		this.gates.push({ open: () => gate.resolve(solution) });
 		options.signal?.addEventListener('abort', () => gate.resolve({ ...solution, stop: 'stopped' }));
 		return gate.promise;
+	}
+
+	callTools(): Promise<never> {
+		throw new TypeError('It has no tools.');
 	}
 
 	dispose(): void {}
@@ -190,6 +195,9 @@ describe('who may ask', () => {
 describe('what is asked', () => {
 	test('what cannot be done is refused with the field that says it', async () => {
 		const { chat, call } = await start();
+		const tool = { type: 'function', function: { name: 'f', parameters: {} } };
+		const functionNamed = (name: string) => ({ type: 'function', function: { name } });
+		const begunCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
 		const message = (content: unknown) => ({ messages: [{ role: 'user', content }] });
 		const refused: [unknown, number, string, string | null][] = [
 			['', 400, 'invalid_json', null],
@@ -204,7 +212,27 @@ describe('what is asked', () => {
 			[{ ...ask, n: 129 }, 400, 'invalid_value', 'n'],
 			[{ ...ask, max_tokens: -1 }, 400, 'invalid_value', 'max_tokens'],
 			[{ ...ask, temperature: 'hot' }, 400, 'invalid_value', 'temperature'],
-			[{ ...ask, tools: [{}] }, 400, 'unsupported_parameter', 'tools'],
+			[{ ...ask, tools: [{}] }, 400, 'unsupported_parameter', 'tools[0]'],
+			[{ ...ask, tools: [tool] }, 400, 'unsupported_parameter', 'tools'],
+			[{ ...ask, tools: [{ type: 'function', function: {} }] }, 400, 'invalid_value', 'tools[0]'],
+			[{ ...ask, tools: Array(129).fill(tool) }, 400, 'invalid_value', 'tools'],
+			[{ ...ask, tool_choice: 'required' }, 400, 'invalid_value', 'tool_choice'],
+			[{ ...ask, tools: [tool], tool_choice: { type: 'allowed_tools' } }, 400, 'unsupported_parameter', 'tool_choice'],
+			[{ ...ask, tools: [tool], tool_choice: functionNamed('g') }, 400, 'invalid_value', 'tool_choice'],
+			[{ ...ask, functions: [{ name: 'f' }] }, 400, 'unsupported_parameter', 'functions'],
+			[
+				{ messages: [...ask.messages, { role: 'tool', content: '4' }] },
+				400,
+				'invalid_value',
+				'messages[1].tool_call_id',
+			],
+			[{ messages: [{ role: 'tool', tool_call_id: 'c', content: '4' }] }, 400, 'invalid_value', 'messages'],
+			[
+				{ messages: [...ask.messages, { role: 'assistant', tool_calls: [begunCall] }] },
+				400,
+				'invalid_value',
+				'messages',
+			],
 			[{ ...ask, logprobs: true }, 400, 'unsupported_parameter', 'logprobs'],
 			[{ ...ask, response_format: { type: 'json_object' } }, 400, 'unsupported_parameter', 'response_format'],
 			[{ ...ask, search: { bugdet: {} } }, 400, 'invalid_value', 'search.bugdet'],
@@ -237,9 +265,11 @@ describe('what is asked', () => {
 		const refusedResponses: [object, string, string][] = [
 			[{}, 'invalid_value', 'input'],
 			[{ input: [] }, 'invalid_value', 'input'],
-			[{ input: 'a', tools: [{ type: 'web_search' }] }, 'unsupported_parameter', 'tools'],
+			[{ input: 'a', tools: [{ type: 'web_search' }] }, 'unsupported_parameter', 'tools[0]'],
+			[{ input: 'a', tools: [{ type: 'function', name: 'f' }] }, 'unsupported_parameter', 'tools'],
 			[{ input: 'a', previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
-			[{ input: [{ type: 'function_call', name: 'f' }] }, 'unsupported_parameter', 'input[0]'],
+			[{ input: [{ type: 'function_call', name: 'f' }] }, 'invalid_value', 'input[0]'],
+			[{ input: [{ type: 'web_search_call' }] }, 'unsupported_parameter', 'input[0]'],
 			[{ input: 'a', text: { format: { type: 'json_object' } } }, 'unsupported_parameter', 'text.format'],
 		];
 		for (const [body, code, param] of refusedResponses)
