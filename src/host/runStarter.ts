@@ -212,7 +212,8 @@ export class RunStarter {
 
 	#showFaults(document: vscode.TextDocument, faults: readonly RecipeFault[]): void {
 		const [first] = faults;
-		const more = faults.length > 1 ? ` And ${faults.length - 1} more.` : '';
+		const rest = faults.length - 1;
+		const more = rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'}.` : '';
 		const name = document.uri.path.split('/').pop() ?? '';
 		const text = first ? `${name}, line ${first.line}: ${first.message}${more}` : `${name} is not a recipe.`;
 		const goTo = async () => {

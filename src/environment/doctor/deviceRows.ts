@@ -30,7 +30,11 @@ function driverRows({ nvidia, rocm, platform, arch }: MachineFacts): CheckRow[] 
 		];
 	}
 	const mac = platform === 'darwin' && arch === 'arm64';
-	return [row('accelerator', 'GPU', 'unknown', mac ? 'that of the Mac (MPS)' : 'none was found')];
+	return [
+		mac
+			? row('accelerator', 'GPU', 'unknown', 'GPU of the Mac (MPS)')
+			: row('accelerator', 'GPU', 'absent', 'none found'),
+	];
 }
 
 function acceleratorRow(torch: TorchFacts, machine: MachineFacts): CheckRow {

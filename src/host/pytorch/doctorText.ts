@@ -16,7 +16,7 @@ export function doctorSentence({ rows }: DoctorReport): string {
 	const first = errors?.[0] ?? warnings?.[0];
 	if (first === undefined) return 'The PyTorch engine has all it needs.';
 	const more = (errors?.length ?? 0) + (warnings?.length ?? 0) - 1;
-	const rest = more === 0 ? '' : ` And ${more} more.`;
+	const rest = more === 0 ? '' : ` ${more} more ${more === 1 ? 'problem' : 'problems'}.`;
 	return `${first.check}: ${first.found.replace(/\.$/, '')}.${rest}`;
 }
 
@@ -33,7 +33,7 @@ export function doctorText(report: DoctorReport): string {
 			'',
 		);
 	}
-	lines.push('## What was found', '', '| check | | found | |', '|---|---|---|---|');
+	lines.push('## What was found', '', '| Check | Status | Found | What to do |', '|---|---|---|---|');
 	for (const { check, status, found, action } of rows) {
 		lines.push(`| ${plain(check)} | ${words[status]} | ${plain(found)} | ${plain(action ?? '')} |`);
 	}

@@ -77,6 +77,8 @@ describe('Doctor', () => {
 		assert.equal(found.get('python')?.status, 'error');
 		assert.match(found.get('python')?.action ?? '', /Set Up PyTorch Engine/);
 		assert.match(found.get('accelerator')?.found ?? '', /NVIDIA driver 580\.1/);
+		const none = rows({ probe: null, state: { kind: 'none' } }).get('accelerator');
+		assert.deepEqual([none?.status, none?.found], ['absent', 'none found'], 'no GPU is not an unknown one');
 		assert.equal(found.has('torch'), false);
 	});
 
@@ -104,14 +106,14 @@ describe('Doctor', () => {
 		assert.deepEqual([...new Set(absent.map(({ status }) => status))], ['absent']);
 		const text = doctorText({ rows: all, seconds: 1, python: null, source: 'none' } as unknown as DoctorReport);
 		assert.match(text, /\| uv \| – \| not installed \(optional\) \|/);
-		assert.doesNotMatch(text, /What to do/);
+		assert.doesNotMatch(text, /## What to do/);
 	});
 
 	it('quotes what a broken package said', () => {
 		const imports = { torch: { ok: false, error: 'ImportError: libcudart.so.13: cannot open shared object file' } };
 		const found = rows(probed({ imports, torch: null }));
 		assert.match(found.get('torch')?.found ?? '', /importing it fails: ImportError: libcudart/);
-		assert.equal(found.get('accelerator')?.status, 'unknown');
+		assert.equal(found.get('accelerator')?.status, 'absent');
 		const metadata = rows(probed({ broken: { trl: 'ValueError: its metadata has no version' } }));
 		assert.equal(metadata.get('venv')?.status, 'error');
 		const idle = rows(
