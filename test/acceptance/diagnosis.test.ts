@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Campaign, measured, verdictFor } from '../support/diagnosis/campaign.ts';
-import { healthy, type Kind, kinds } from '../support/diagnosis/kinds.ts';
+import { healthyOf, type Kind, kinds } from '../support/diagnosis/kinds.ts';
 
 const folder = process.env.CHECK_INTO ?? join(tmpdir(), 'reasoning-lab-diagnosis');
 const seeds = process.env.CHECK_SEED === undefined ? [1, 2, 3] : [Number(process.env.CHECK_SEED)];
@@ -69,7 +69,7 @@ test('the first alert names a planted failure, its advice mends the run, and hea
 	for (const seed of seeds) {
 		const campaign = new Campaign(folder, seed);
 		await campaign.prepare();
-		for (const { name, edits } of healthy) {
+		for (const { name, edits } of healthyOf(seed)) {
 			if (only !== undefined && !only.includes('healthy')) continue;
 			works.push(async () => {
 				const run = await campaign.train('cold', edits);

@@ -14,7 +14,8 @@ export class Solving {
 		this.#judge = name === undefined ? null : `rewards/${name}/mean`;
 	}
 
-	row(row: Row): void {
+	/** @returns the mean of the reward that judges answers, where the row has it */
+	row(row: Row): number | null {
 		this.#judge ??=
 			row.names.find((name) => {
 				const reward = /^rewards\/(.+)\/mean$/s.exec(name)?.[1];
@@ -24,12 +25,18 @@ export class Solving {
 		if (value !== null) this.#recent.push(value);
 		const heldOut = row.get('eval/heldout/accuracy');
 		if (heldOut !== null) this.#heldOut = heldOut;
+		return value;
 	}
 
 	/** 0 to 1; null: nothing tells. */
 	get accuracy(): number | null {
 		if (this.#heldOut !== null) return this.#heldOut;
 		return this.#recent.count === 0 ? null : this.#recent.mean();
+	}
+
+	/** Mean of the reward that judges answers over the last `shortRun` batches, whatever was held out; null: too few. */
+	get training(): number | null {
+		return this.#recent.full ? this.#recent.mean() : null;
 	}
 
 	/** Whether hardly anything is left to be learnt; null: nothing tells. */

@@ -26,3 +26,11 @@ export interface StepFacts {
 	readonly step: number;
 	readonly groups: readonly GroupFacts[];
 }
+
+/** Whether all completions earned the same, so that none of them has an advantage. */
+export const isDead = ({ reward }: GroupFacts): boolean =>
+	reward.length > 1 && reward[0] !== null && reward.every((value) => value === reward[0]);
+
+/** Whether every completion was judged right. */
+export const isAllRight = ({ correct }: GroupFacts): boolean =>
+	correct.length > 0 && correct.every((value) => value === true);

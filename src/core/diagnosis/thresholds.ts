@@ -71,6 +71,16 @@ export const thresholds = {
 		'nats per token',
 		'A policy that still has more than this explores, whatever it had before.',
 	),
+	entropyDead: threshold(
+		0.3,
+		'share of groups that are not all right',
+		'A level of entropy alone is no fault where the stage began with it: short answers need little. Policies of little entropy that learn had one group in ten without a difference among these, policies that had collapsed four or more.',
+	),
+	entropyHotter: threshold(
+		2.5,
+		'times the temperature',
+		'POLARIS (An et al. 2025) goes to 1.4 and more for policies that still have entropy; one without needs more.',
+	),
 	entropyBatches: threshold(20, 'batches', 'Updates of one batch differ.'),
 
 	klMean: threshold(
@@ -119,9 +129,9 @@ export const thresholds = {
 		'What learns slowly has risen by then, and what does not is not about to.',
 	),
 	balancedShare: threshold(
-		0.25,
+		0.1,
 		'of the deviation of the reward that judges answers',
-		'A quarter of the deviation is a sixteenth of the variance: it decides between completions that are equally right.',
+		'A tenth of the deviation is a hundredth of the variance: it decides between completions that are equally right, and a reward that pulls away from right answers is still outweighed.',
 	),
 
 	formatLearnt: threshold(0.9, 'of the largest format reward', 'Learnt: nine of ten completions have it.'),

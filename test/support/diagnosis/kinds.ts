@@ -141,7 +141,7 @@ export const kinds: readonly Kind[] = [
 		start: 'collapsed',
 		base: [],
 		plant: [],
-		names: ['dead-groups:alike', 'entropy-collapse'],
+		names: ['entropy-collapse'],
 		measure: 'informative',
 	},
 	{
@@ -162,7 +162,7 @@ export const kinds: readonly Kind[] = [
 	},
 ];
 
-/** Runs in which nothing is planted: twelve over three seeds. */
+/** Runs in which nothing is planted: four recipes on each of three seeds, twelve recipes in all. */
 export const healthy: readonly { readonly name: string; readonly edits: readonly RecipeEdit[] }[] = [
 	{ name: 'standard', edits: [] },
 	{ name: 'without-kl', edits: [stage('beta', 0)] },
@@ -171,7 +171,18 @@ export const healthy: readonly { readonly name: string; readonly edits: readonly
 		name: 'gentle',
 		edits: [stage('learning_rate', 1e-4), stage('loss_type', 'dr_grpo'), stage('temperature', 0.9)],
 	},
+	{ name: 'groups-of-16', edits: [stage('num_generations', 16), stage('prompts_per_step', 6)] },
+	{ name: 'groups-of-4', edits: [stage('num_generations', 4), stage('prompts_per_step', 24)] },
+	{ name: 'bnpo', edits: [stage('loss_type', 'bnpo'), stage('beta', 0.005)] },
+	{ name: 'rows-of-a-file', edits: [rowsOf('right.jsonl')] },
+	{ name: 'warmup-and-decay', edits: [stage('lr_scheduler_type', 'cosine'), stage('warmup_steps', 10)] },
+	{ name: 'scaled-by-batch', edits: [stage('scale_rewards', 'batch'), stage('epsilon_high', 0.28)] },
+	{ name: 'accuracy-alone', edits: [{ path: ['rewards', 1] }] },
+	{ name: 'rloo', edits: [stage('type', 'rloo'), stage('learning_rate', 1e-4)] },
 ];
+
+/** The recipes of one seed: over seeds 1 to 3, each once. */
+export const healthyOf = (seed: number) => healthy.filter((_, i) => i % 3 === seed % 3);
 
 /** Reward files of the plants. */
 export const rewardFiles: Readonly<Record<string, string>> = {

@@ -10,16 +10,13 @@ import {
 } from '../diagnosisRun.ts';
 import { mostEvidence, RecentFacts } from '../recentFacts.ts';
 import type { Holding, Rule, Telling, Watch } from '../rule.ts';
-import { Recent } from '../series.ts';
+import { Beginning, Recent } from '../series.ts';
 import { Solving } from '../solving.ts';
-import type { GroupFacts } from '../stepFacts.ts';
+import { type GroupFacts, isDead } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { percent } from '../words.ts';
 
 type Cause = 'solved' | 'too-hard' | 'truncated' | 'parse-failed' | 'alike';
-
-const isDead = ({ reward }: GroupFacts) =>
-	reward.length > 1 && reward[0] !== null && reward.every((value) => value === reward[0]);
 
 const share = (values: readonly unknown[], wanted: unknown) =>
 	values.length === 0 ? 0 : values.filter((value) => value === wanted).length / values.length;
@@ -47,6 +44,10 @@ function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 	return wrong ? 'too-hard' : null;
 }
 
+/** Whether all completions are wrong, although most end and have an answer. */
+const isAllWrong = (group: GroupFacts) =>
+	share(group.correct, false) === 1 && share(group.truncated, true) < 0.5 && share(group.answered, false) < 0.5;
+
 /** 1 where sampling is colder, else half as much again. */
 const hotter = (temperature: number) =>
 	temperature < 1 ? 1 : Number((limit('hotterBy') * temperature).toPrecision(2));
@@ -56,6 +57,8 @@ class DeadGroupsWatch implements Watch {
 	readonly #shares = new Recent(limit('deadBatches'));
 	readonly #facts = new RecentFacts(limit('deadBatches'));
 	readonly #solving: Solving;
+	/** Of the reward that judges answers. */
+	#opening = new Beginning(limit('openingBatches'));
 	#stage = 'grpo';
 	/** The metrics tell the share; else rollouts do. */
 	#told = false;
@@ -68,14 +71,18 @@ class DeadGroupsWatch implements Watch {
 	stage(): void {
 		this.#shares.clear();
 		this.#facts.clear();
+		this.#opening = new Beginning(limit('openingBatches'));
 	}
 
 	row(row: Parameters<NonNullable<Watch['row']>>[0]): readonly Holding[] | undefined {
 		this.#stage = row.stage;
-		this.#solving.row(row);
+		const right = this.#solving.row(row);
+		if (right !== null) this.#opening.push(right);
 		const [all, none] = [row.get('groups/solved_all'), row.get('groups/solved_none')];
 		const dead = row.get('groups/dead') ?? this.#byGroups(row) ?? (all === null || none === null ? null : all + none);
 		if (dead === null) return undefined;
+		// Rollouts of a step are known before its row: their share would count twice.
+		if (!this.#told) this.#shares.clear();
 		this.#told = true;
 		this.#shares.push(dead);
 		return this.#judge();
@@ -98,13 +105,40 @@ class DeadGroupsWatch implements Watch {
 
 	#judge(): readonly Holding[] {
 		const mean = this.#shares.mean();
-		if (!this.#shares.full || mean < limit('deadShare')) return [];
+		if (!this.#shares.full) return [];
+		if (mean < limit('deadShare')) return this.#neverRight();
 		const cause = this.#cause();
 		return [
 			{
 				...(cause === null ? {} : { about: cause }),
 				level: cause === 'solved' ? 'info' : 'warning',
 				tell: () => this.#tell(mean, cause),
+			},
+		];
+	}
+
+	/** No answer has been right, from the first batch on: a policy that was ruined had some. */
+	get #isHopeless(): boolean {
+		const [first, now] = [this.#opening.mean, this.#solving.training];
+		return first !== null && now !== null && Math.max(first, now) < limit('hopelessShare');
+	}
+
+	/** Where another reward makes the difference in groups, those without a right answer teach nothing about answers. */
+	#neverRight(): readonly Holding[] {
+		if (!this.#isHopeless || this.#facts.count < limit('deadBatches')) return [];
+		const groups = [...this.#facts.groups()];
+		const wrong = groups.filter(({ group }) => isAllWrong(group));
+		const wrongShare = wrong.length / groups.length;
+		if (!(wrongShare >= limit('deadShare'))) return [];
+		return [
+			{
+				about: 'too-hard',
+				level: 'warning',
+				tell: () => ({
+					...this.#tell(wrongShare, 'too-hard'),
+					message: `Problems are too hard: ${percent(wrongShare)} of the groups of the last ${limit('deadBatches')} batches have no correct completion, and there has hardly been one since the first batch. Other rewards make completions differ.`,
+					evidence: wrong.slice(0, mostEvidence).map(({ step, group }) => ({ step, group: group.group })),
+				}),
 			},
 		];
 	}
@@ -178,7 +212,7 @@ class DeadGroupsWatch implements Watch {
 						? `${said}. Most of them are too hard: no completion is right.`
 						: `${said}. Most of them are too hard: all completions earn about the least that any earns.`,
 					cause: 'problems too hard',
-					explains: ['dominant-reward', 'format-without-accuracy'],
+					explains: ['dominant-reward', 'format-without-accuracy', ...(this.#isHopeless ? ['kl-blow-up'] : [])],
 					action:
 						'Begin with easier problems or a longer cold start, or sample more completions per prompt so that one is right by chance.',
 					recipe: this.#sized('easier problems, at least to begin with', (size) => Math.max(1, Math.floor(size / 2))),
@@ -271,7 +305,7 @@ export const deadGroups: Rule = {
 	name: 'dead-groups',
 	title: 'Dead groups',
 	fires:
-		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled by the batch, or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ; where no cause has its share and the task is not solved, groups that are right and alike count, too), *too hard* (none right). Where fewer than `hopelessShare` of all completions are right, those that are alike count as too hard.',
+		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled by the batch, or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ; where no cause has its share and the task is not solved, groups that are right and alike count, too), *too hard* (none right). Where fewer than `hopelessShare` of all completions are right, those that are alike count as too hard. `too-hard` also where the reward that judges answers was below `hopelessShare` in the first `openingBatches` batches and is so in the last `shortRun`, and `deadShare` of the groups are all wrong, although most of their completions are readable and not truncated: then another reward makes them differ.',
 	silent: 'A batch or two without difference; `solved` is told as information only.',
 	metrics: ['groups/dead', 'frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
 	thresholds: [
@@ -279,6 +313,8 @@ export const deadGroups: Rule = {
 		'deadBatches',
 		'deadCauseShare',
 		'hopelessShare',
+		'openingBatches',
+		'shortRun',
 		'coldTemperature',
 		'hotterBy',
 		'solvedAccuracy',

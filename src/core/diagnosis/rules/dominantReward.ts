@@ -1,4 +1,4 @@
-import { type DiagnosisRun, type Row, recipePath, setAdvice } from '../diagnosisRun.ts';
+import { type DiagnosisRun, type Row, recipeAdvice, recipePath, setAdvice } from '../diagnosisRun.ts';
 import { judgesAnswer } from '../rewardNames.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
 import { Beginning, Recent } from '../series.ts';
@@ -15,6 +15,8 @@ interface Component {
 	readonly means: Recent;
 	/** Of the first batches of the stage. */
 	readonly opening: Beginning;
+	/** Of its mean. */
+	readonly began: Beginning;
 }
 
 class DominantWatch implements Watch {
@@ -40,6 +42,7 @@ class DominantWatch implements Watch {
 			component.deviations.push(deviation);
 			component.opening.push(deviation);
 			component.means.push(mean);
+			component.began.push(mean);
 			told = true;
 		}
 		return told ? this.#judge() : undefined;
@@ -55,6 +58,7 @@ class DominantWatch implements Watch {
 				deviations: new Recent(batches),
 				means: new Recent(limit('dominantLookback')),
 				opening: new Beginning(limit('openingBatches')),
+				began: new Beginning(limit('openingBatches')),
 			};
 			this.#components.set(name, component);
 		}
@@ -70,6 +74,8 @@ class DominantWatch implements Watch {
 		const accuracy = judge.means.mean(judge.means.count - batches);
 		const before = judge.means.count >= limit('formatBatches') ? judge.means.mean(0, batches) : null;
 		if (before === null || accuracy >= limit('solvedAccuracy') || accuracy > before + limit('flatRise')) return [];
+		// Where no answer has ever been right, no weights would help.
+		if (accuracy < limit('hopelessShare') && (judge.began.mean ?? 0) < limit('hopelessShare')) return [];
 		const variances = components.map(({ name, deviations }) => (this.#weight(name) * deviations.mean()) ** 2);
 		const sum = variances.reduce((a, b) => a + b, 0);
 		const most = variances.indexOf(Math.max(...variances));
@@ -86,6 +92,11 @@ class DominantWatch implements Watch {
 		const other = Math.max(component.deviations.mean(), component.opening.mean ?? 0);
 		const balanced = (spread * limit('balancedShare')) / other;
 		const weight = spread > 0 && Number.isFinite(balanced) ? Number(balanced.toPrecision(2)) : null;
+		// Where right answers became rarer while it rose, any weight of it pulls away from them.
+		const pullsAway =
+			wasDominant &&
+			(judge.began.mean ?? 0) - accuracy >= limit('flatRise') &&
+			component.means.mean(component.means.count - batches) > (component.began.mean ?? Number.POSITIVE_INFINITY);
 		const at = this.#run.rewards.findIndex(({ name }) => name === component.name);
 		return [
 			{
@@ -93,7 +104,9 @@ class DominantWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					message: `The reward ${quoted(component.name)} makes up ${percent(share)} of what rewards differ by, over ${batches} batches, while ${quoted(judge.name)} stays at ${digits(accuracy)}: training follows the one and not the other.`,
-					action: `Give ${quoted(component.name)} less weight, or make problems easier until ${quoted(judge.name)} tells completions apart.`,
+					action: pullsAway
+						? `Remove ${quoted(component.name)}, or change it so that it does not favor wrong answers.`
+						: `Give ${quoted(component.name)} less weight, or make problems easier until ${quoted(judge.name)} tells completions apart.`,
 					metrics: [
 						`rewards/${component.name}/mean`,
 						`rewards/${component.name}/std`,
@@ -105,13 +118,17 @@ class DominantWatch implements Watch {
 					...(wasDominant
 						? { explains: ['learning-rate-high', 'length-drift', 'dead-groups', 'overlong', 'reward-hacking'] }
 						: {}),
-					recipe: setAdvice(
-						at < 0 ? null : recipePath(this.#run, 'rewards', at, 'weight'),
-						weight === null
-							? `less than ${digits(this.#weight(component.name))}`
-							: `${weight} instead of ${digits(this.#weight(component.name))}`,
-						weight,
-					),
+					recipe: pullsAway
+						? recipeAdvice(at < 0 ? null : recipePath(this.#run, 'rewards', at), 'remove it', [
+								{ path: ['rewards', at] },
+							])
+						: setAdvice(
+								at < 0 ? null : recipePath(this.#run, 'rewards', at, 'weight'),
+								weight === null
+									? `less than ${digits(this.#weight(component.name))}`
+									: `${weight} instead of ${digits(this.#weight(component.name))}`,
+								weight,
+							),
 				}),
 			},
 		];
@@ -126,8 +143,9 @@ export const dominantReward: Rule = {
 	name: 'dominant-reward',
 	title: 'One reward dominates',
 	fires:
-		'with weights w and deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward that does not judge answers >= `dominantShare` x the sum of (w s)^2, while the reward that judges answers is below `solvedAccuracy` and rose by at most `flatRise` against the first `dominantBatches` of the last `dominantLookback` batches, of which there are `formatBatches` or more. It explains a learning rate that seems too high where it held in the first `openingBatches` batches, too. The advice is the weight with which its deviation is `balancedShare` of that of the reward that judges answers. Rewards judge answers by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
-	silent: 'When no reward is named for correctness, or it rises.',
+		'with weights w and deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward that does not judge answers >= `dominantShare` x the sum of (w s)^2, while the reward that judges answers is below `solvedAccuracy` and rose by at most `flatRise` against the first `dominantBatches` of the last `dominantLookback` batches, of which there are `formatBatches` or more. It explains a learning rate that seems too high where it held in the first `openingBatches` batches, too. The advice removes it where it was so in the first batches, too, and since then it rose while the reward that judges answers fell by `flatRise`; else it is the weight with which its deviation is `balancedShare` of that of the reward that judges answers. Rewards judge answers by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
+	silent:
+		'When no reward is named for correctness, or it rises, or it has been below `hopelessShare` from the first batches on: then no weights would help.',
 	metrics: ['rewards/NAME/mean', 'rewards/NAME/std'],
 	thresholds: [
 		'dominantShare',
@@ -138,6 +156,7 @@ export const dominantReward: Rule = {
 		'openingBatches',
 		'solvedAccuracy',
 		'flatRise',
+		'hopelessShare',
 	],
 	watch: (run) => new DominantWatch(run),
 };

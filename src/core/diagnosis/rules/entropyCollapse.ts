@@ -1,9 +1,18 @@
-import { type DiagnosisRun, type Row, recipeAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
+import {
+	type DiagnosisRun,
+	type RecipeAdvice,
+	type Row,
+	recipeAdvice,
+	setAdvice,
+	stagePath,
+	stageSetting,
+} from '../diagnosisRun.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
 import { Beginning, Recent } from '../series.ts';
 import { Solving } from '../solving.ts';
+import { isAllRight, isDead, type StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
-import { digits } from '../words.ts';
+import { digits, percent } from '../words.ts';
 
 class EntropyWatch implements Watch {
 	readonly #run: DiagnosisRun;
@@ -11,6 +20,10 @@ class EntropyWatch implements Watch {
 	/** Twice as long: its older half is what the newer one is compared with. */
 	readonly #rewards = new Recent(2 * limit('entropyBatches'));
 	readonly #deviations = new Recent(limit('entropyBatches'));
+	/** Share of dead groups among those that are not all right. */
+	readonly #stuck = new Recent(limit('entropyBatches'));
+	/** Rollouts give that share; else metrics do. */
+	#hasFacts = false;
 	readonly #solving: Solving;
 	#beginning = new Beginning(limit('entropyBatches'));
 
@@ -22,7 +35,18 @@ class EntropyWatch implements Watch {
 	stage(): void {
 		this.#recent.clear();
 		this.#rewards.clear();
+		this.#deviations.clear();
+		this.#stuck.clear();
+		this.#hasFacts = false;
 		this.#beginning = new Beginning(limit('entropyBatches'));
+	}
+
+	step({ groups }: StepFacts): undefined {
+		const unsolved = groups.filter((group) => group.correct.some((value) => value !== null) && !isAllRight(group));
+		if (unsolved.length === 0) return;
+		if (!this.#hasFacts) this.#stuck.clear();
+		this.#hasFacts = true;
+		this.#stuck.push(unsolved.filter(isDead).length / unsolved.length);
 	}
 
 	row(row: Row): readonly Holding[] | undefined {
@@ -30,34 +54,59 @@ class EntropyWatch implements Watch {
 		const [reward, deviation, entropy] = [row.get('reward'), row.get('reward_std'), row.get('entropy')];
 		if (reward !== null) this.#rewards.push(reward);
 		if (deviation !== null) this.#deviations.push(deviation);
+		const [dead, solved] = [row.get('groups/dead'), row.get('groups/solved_all')];
+		if (!this.#hasFacts && dead !== null && solved !== null && solved < 1) {
+			this.#stuck.push(Math.max(0, dead - solved) / (1 - solved));
+		}
 		if (entropy === null) return undefined;
 		this.#beginning.push(entropy);
 		this.#recent.push(entropy);
 		const before = this.#beginning.mean;
 		if (before === null || !this.#recent.full) return [];
 		const now = this.#recent.mean();
-		if (now > limit('entropyFloor') || now > limit('entropyShare') * before) return [];
+		if (now > limit('entropyFloor')) return [];
+		const fell = now <= limit('entropyShare') * before;
+		// Without a fall to go by, most groups that are not solved must be without difference as well. Sampled cold, any policy is so.
+		const temperature = stageSetting(this.#run, row.stage, 'temperature');
+		const began =
+			before <= limit('entropyFloor') &&
+			this.#stuck.full &&
+			this.#stuck.mean() >= limit('entropyDead') &&
+			(temperature === null || temperature >= limit('coldTemperature'));
+		if (!fell && !began) return [];
 		if (this.#solving.solved === true || !this.#isFlat()) return [];
 		const { accuracy } = this.#solving;
-		const temperature = stageSetting(this.#run, row.stage, 'temperature');
 		return [
 			{
 				level: 'warning',
 				tell: () => ({
-					message: `Entropy has collapsed: ${digits(now)} nats per token over the last ${limit('entropyBatches')} batches, ${digits(before)} at the beginning of the stage, and reward rises no more${accuracy === null ? '' : ` (accuracy ${digits(accuracy)})`}.`,
-					action:
-						'Completions of a group are nearly the same, so nothing new is found: go back to an earlier checkpoint with a higher temperature or epsilon_high, or a lower learning rate.',
-					metrics: ['entropy', 'reward'],
+					...(fell ? {} : { cause: 'policy without entropy', explains: ['dead-groups'] }),
+					message: `${fell ? 'Entropy has collapsed' : 'The policy began this stage with hardly any entropy'}: ${digits(now)} nats per token over the last ${limit('entropyBatches')} batches, ${digits(before)} at the beginning of the stage${fell ? '' : `, and in ${percent(this.#stuck.mean())} of the groups with wrong completions all rewards are the same`}. Reward no longer rises${accuracy === null ? '' : ` (accuracy ${digits(accuracy)})`}.`,
+					action: fell
+						? 'Completions of a group are nearly identical, so exploration has ended: restart from an earlier checkpoint with a higher temperature or epsilon_high, or a lower learning rate.'
+						: 'Sample at a higher temperature, or start from a checkpoint that was trained for fewer steps.',
+					metrics: ['entropy', 'reward', 'groups/dead'],
 					evidence: [],
-					recipe: recipeAdvice(
-						stagePath(this.#run, row.stage, 'epsilon_high'),
-						temperature !== null && temperature < 1
-							? '0.28, with temperature 1'
-							: '0.28 (DAPO), with a lower learning_rate',
-					),
+					recipe: this.#advice(row.stage, fell),
 				}),
 			},
 		];
+	}
+
+	#advice(stage: string, fell: boolean): RecipeAdvice | null {
+		const temperature = stageSetting(this.#run, stage, 'temperature');
+		if (!fell) {
+			const next = temperature === null ? null : Number((limit('entropyHotter') * temperature).toPrecision(2));
+			return setAdvice(
+				stagePath(this.#run, stage, 'temperature'),
+				next === null ? 'higher' : `${next} instead of ${temperature}`,
+				next,
+			);
+		}
+		return recipeAdvice(
+			stagePath(this.#run, stage, 'epsilon_high'),
+			temperature !== null && temperature < 1 ? '0.28, with temperature 1' : '0.28 (DAPO), with a lower learning_rate',
+		);
 	}
 
 	/** Whether reward no longer rises, by a tenth of what completions differ by; a run that tells no reward is not judged. */
@@ -73,9 +122,17 @@ export const entropyCollapse: Rule = {
 	name: 'entropy-collapse',
 	title: 'Entropy collapse',
 	fires:
-		'mean `entropy` of the last `entropyBatches` batches <= `entropyFloor` and <= `entropyShare` x its mean over the first `entropyBatches` batches of the stage, while the mean reward of these batches is at most a tenth of `reward_std` above that of the `entropyBatches` before.',
+		'mean `entropy` of the last `entropyBatches` batches <= `entropyFloor` and <= `entropyShare` x its mean over the first `entropyBatches` batches of the stage (or both <= `entropyFloor`, mean share of dead groups among those that are not all right >= `entropyDead`, and temperature not below `coldTemperature`), while the mean reward of these batches is at most a tenth of `reward_std` above that of the `entropyBatches` before.',
 	silent: 'While reward rises, and once accuracy has reached `solvedAccuracy`: then low entropy is the aim.',
-	metrics: ['entropy', 'reward', 'reward_std'],
-	thresholds: ['entropyShare', 'entropyFloor', 'entropyBatches', 'solvedAccuracy'],
+	metrics: ['entropy', 'reward', 'reward_std', 'groups/dead', 'groups/solved_all'],
+	thresholds: [
+		'entropyShare',
+		'entropyFloor',
+		'entropyDead',
+		'entropyHotter',
+		'entropyBatches',
+		'coldTemperature',
+		'solvedAccuracy',
+	],
 	watch: (run) => new EntropyWatch(run),
 };

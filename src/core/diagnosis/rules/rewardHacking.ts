@@ -1,7 +1,7 @@
 import type { EvaluationSummary } from '../../../protocol/evaluation.ts';
 import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
-import { judgesForm } from '../rewardNames.ts';
+import { judgesAnswer, judgesForm } from '../rewardNames.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import type { StepFacts } from '../stepFacts.ts';
@@ -19,6 +19,13 @@ interface Point {
 	/** Mean of the batches before. */
 	readonly reward: number;
 	readonly components: ReadonlyMap<string, number>;
+}
+
+/** By how much the mean of a reward rose, times its weight and as it is. */
+interface Rise {
+	readonly name: string;
+	readonly by: number;
+	readonly unweighted: number;
 }
 
 const mostPoints = 64;
@@ -142,6 +149,9 @@ class HackingWatch implements Watch {
 		const rise = this.#greatestRise(from, now);
 		// Learning the form first raises reward and nothing else, and is no fault.
 		if (rise !== null && judgesForm(rise.name)) return null;
+		// More right answers in training, by less than held-out intervals are wide: these could not show it.
+		const isUnseen = name.endsWith('/accuracy') && rise !== null && rise.unweighted <= from.margin + now.margin;
+		if (isUnseen && judgesAnswer(rise.name)) return null;
 		const fell = now.score < from.score - from.margin;
 		return {
 			about: name.slice(0, 100),
@@ -160,13 +170,14 @@ class HackingWatch implements Watch {
 		};
 	}
 
-	#greatestRise(from: Point, to: Point): { readonly name: string; readonly by: number } | null {
-		let most: { name: string; by: number } | null = null;
+	#greatestRise(from: Point, to: Point): Rise | null {
+		let most: Rise | null = null;
 		if (to.components.size < 2) return null;
 		for (const [name, mean] of to.components) {
 			const weight = this.#run.rewards.find((reward) => reward.name === name)?.weight ?? 1;
-			const by = weight * (mean - (from.components.get(name) ?? mean));
-			if (by > (most?.by ?? 0)) most = { name, by };
+			const unweighted = mean - (from.components.get(name) ?? mean);
+			const by = weight * unweighted;
+			if (by > (most?.by ?? 0)) most = { name, by, unweighted };
 		}
 		return most;
 	}
@@ -189,7 +200,7 @@ export const rewardHacking: Rule = {
 	fires:
 		'between two held-out measurements that are at least `hackingEvaluations` measurements and `hackingBatches` batches apart, mean reward (20 batches) rose by >= `hackingRise` x `reward_std`, and no measurement after the first is better than it by more than half of its 95 % interval (0.03 where none is recorded). An error when the newest is worse by that much.',
 	silent:
-		'Once held-out accuracy has reached `solvedAccuracy`, and while the reward of the form is what rises most: that is learnt first.',
+		'Once held-out accuracy has reached `solvedAccuracy`, while the reward of the form is what rises most (that is learned first), and where the reward that judges answers rises most but by less than the two halves of the 95 % intervals together: a small held-out set could not show that.',
 	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'eval/NAME/reward'],
 	thresholds: ['hackingRise', 'hackingEvaluations', 'hackingBatches', 'solvedAccuracy', 'shortRun'],
 	watch: (run) => new HackingWatch(run),

@@ -76,7 +76,7 @@ export const stalled: Rule = {
 	fires:
 		'a live run that is not paused writes no row for `stalledSeconds`, for `stalledGaps` x the median gap between its rows and for `stalledLongest` x the longest of its last `shortRun` gaps, as far as it was watched. `stalled:engine` where the heartbeat of the engine stands still as well.',
 	silent:
-		'While a run is paused, before its first rows, for runs of other trainers (nothing tells whether they are at work), and for the time that the machine slept or nothing watched the run.',
+		'While a run is paused, before its first rows, for runs of other trainers (nothing tells whether they are at work), and for the time that the machine slept or nothing watched the run. `inspect`, which looks once, cannot tell a sleep of the machine from a stall until the next row.',
 	metrics: ['step_time'],
 	thresholds: ['stalledSeconds', 'stalledGaps', 'stalledLongest', 'shortRun'],
 	everyStage: true,

@@ -81,6 +81,6 @@ export const wrongAnswers: Rule = {
 	silent: 'Where held-out problems have the same wrong keys, or the run does not say how answers are marked.',
 	metrics: ['eval/heldout/accuracy', 'rewards/NAME/mean'],
 	thresholds: ['agreeShare', 'agreedWrong', 'agreedGap', 'shortRun'],
-	explains: ['dead-groups', 'learning-rate-high'],
+	explains: ['dead-groups', 'entropy-collapse', 'learning-rate-high'],
 	watch: (run) => new KeyWatch(run),
 };
