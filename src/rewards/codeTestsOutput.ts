@@ -24,7 +24,8 @@ export function sameOutput(written: string, expected: string, tolerance: Toleran
 	return have.length === want.length && want.every((word, i) => sameWord(have[i] as string, word, tolerance));
 }
 
-const fraction = /^[+-]?\d+\.\d+$/;
+/** A decimal fraction as programs write it: `0.5`, `4e-7`. */
+const fraction = /^[+-]?(?:\d+\.\d+(?:e[+-]?\d+)?|\d+e-\d+)$/i;
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 function sameWord(written: string, expected: string, { relative, zero }: Tolerance): boolean {
