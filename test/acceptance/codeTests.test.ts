@@ -9,9 +9,24 @@ import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Random } from '../../src/base/random.ts';
+import type { CodeLanguage } from '../../src/rewards/codeTestsAnswer.ts';
 import { type CodeTests, readCodeTests } from '../../src/rewards/codeTestsCases.ts';
 import { runCodeTests } from '../../src/rewards/codeTestsRun.ts';
+import { root } from '../scripts/paths.ts';
 import { harness, verdictOf } from '../support/checkedAnswer.ts';
+import {
+	callForms,
+	javascriptForms,
+	javascriptProgram,
+	javascriptSolution,
+	literal,
+	pythonForms,
+	pythonProgram,
+	solution,
+	streamForms,
+	type Task,
+	tasks,
+} from '../support/codeTestTasks.ts';
 import { testSandbox } from '../unit/rewards/sandboxFixture.ts';
 
 /*
@@ -25,180 +40,19 @@ const python = 'python3';
 const base = await mkdtemp(join(tmpdir(), 'code-tests-'));
 after(() => rm(base, { recursive: true, force: true }));
 
-async function scored(code: string, row: Record<string, unknown>): Promise<0 | 1> {
+async function scored(code: string, row: Record<string, unknown>, language: CodeLanguage = 'python'): Promise<0 | 1> {
 	const tests = readCodeTests(row) as CodeTests;
-	const options = { timeoutSeconds: 20, memoryMb: 128, language: 'python', stopAtFailure: true } as const;
+	const options = { timeoutSeconds: 20, memoryMb: 128, language, stopAtFailure: true };
 	const { passed, total } = await runCodeTests(sandbox, code, tests, options);
 	return passed === total ? 1 : 0;
 }
-
-interface Task {
-	/** Arguments and expected values, as JSON. */
-	readonly cases: readonly (readonly [args: readonly unknown[], expected: unknown])[];
-	readonly python: string;
-	/** Expressions that are wrong, in Python. */
-	readonly wrong: readonly string[];
-}
-
-/** Twelve tasks, each with five programs that are nearly right. */
-const tasks: Readonly<Record<string, Task>> = {
-	square: {
-		cases: [
-			[[3], 9],
-			[[-4], 16],
-		],
-		python: 'a * a',
-		wrong: ['a * abs(a)', 'a + a + 3', '9', 'float("inf")', 'str(a * a)'],
-	},
-	large: {
-		cases: [
-			[[1], 1000000007],
-			[[2], 2000000014],
-		],
-		python: 'a * 1000000007',
-		wrong: ['a * 1e9', 'a * 1000000007 + 1', 'a * 1000000006.5', 'float("nan")', 'None'],
-	},
-	half: {
-		cases: [
-			[[1], 0.5],
-			[[3], 1.5],
-		],
-		python: 'a / 2',
-		wrong: ['a // 2', 'a / 2 + 1e-4', 'float("inf")', 'str(a / 2)', '[a / 2]'],
-	},
-	tiny: {
-		cases: [
-			[[1], 4e-7],
-			[[2], 8e-7],
-		],
-		python: 'a * 4e-7',
-		wrong: ['0', '0.0', 'a * 4.01e-7', 'a * -4e-7', 'a'],
-	},
-	reverse: {
-		cases: [
-			[['abc'], 'cba'],
-			[['aab'], 'baa'],
-		],
-		python: 'a[::-1]',
-		wrong: ['a', 'list(a[::-1])', 'a[::-1] + " "', 'sorted(a)', '""'],
-	},
-	even: {
-		cases: [
-			[[4], true],
-			[[7], false],
-		],
-		python: 'a % 2 == 0',
-		wrong: ['True', '1 - a % 2', 'str(a % 2 == 0)', 'a % 2', 'None'],
-	},
-	evens: {
-		cases: [
-			[[[1, 2, 4]], [2, 4]],
-			[[[3]], []],
-		],
-		python: '[x for x in a if x % 2 == 0]',
-		wrong: ['[]', 'a', '{x for x in a if x % 2 == 0}', '[float("inf")] * 2', 'iter([])'],
-	},
-	count: {
-		cases: [
-			[['aba'], { a: 2, b: 1 }],
-			[['c'], { c: 1 }],
-		],
-		python: '{x: a.count(x) for x in a}',
-		wrong: ['{}', '{x: 1 for x in a}', '{x: float(a.count(x)) + 0.5 for x in a}', 'list(a)', 'dict.fromkeys(a, True)'],
-	},
-	nested: {
-		cases: [
-			[
-				[2],
-				[
-					[1, 2],
-					[2, 4],
-				],
-			],
-			[[1], [[1, 1]]],
-		],
-		python: '[[x, a * x] for x in range(1, a + 1)]',
-		wrong: ['[[1, a]]', '[[x, a] for x in range(1, a + 1)]', '[x for x in range(a)]', '[[]] * a', 'a'],
-	},
-	first: {
-		cases: [
-			[[[5, 6]], 5],
-			[[[]], null],
-		],
-		python: 'a[0] if a else None',
-		wrong: ['a[0]', 'a[0] if a else 0', 'a[0] if a else False', 'a[-1] if a else None', 'a[:1] or None'],
-	},
-	sum: {
-		cases: [
-			[[[0.1, 0.2]], 0.3],
-			[[[1.5, 1]], 2.5],
-		],
-		python: 'sum(a)',
-		wrong: ['sum(a) + 1e-3', 'max(a)', 'float("-inf")', 'len(a)', 'str(sum(a))'],
-	},
-	words: {
-		cases: [
-			[['a b'], ['a', 'b']],
-			[[''], []],
-		],
-		python: 'a.split()',
-		wrong: ['[a]', 'a.split(" ")', 'a', 'len(a.split())', '[x + " " for x in a.split()]'],
-	},
-};
-
-const literal = (value: unknown): string =>
-	JSON.stringify(value).replaceAll('true', 'True').replaceAll('false', 'False').replaceAll('null', 'None');
-
-/** A row of each kind of data; a float is compared as its benchmark's authors would. */
-const forms: Readonly<Record<string, (task: Task) => Record<string, unknown>>> = {
-	humaneval: ({ cases }) => ({
-		...{ entry_point: 'solve', prompt: 'def solve(a):\n    """Solves it."""\n' },
-		test: `def same(x, y):\n    if isinstance(y, float):\n        return type(x) in (int, float) and abs(x - y) <= 1e-6 * abs(y)\n    return type(x) is type(y) and x == y\ndef check(candidate):\n${cases.map(([args, value]) => `    assert same(candidate(*${literal(args)}), ${literal(value)})\n`).join('')}`,
-	}),
-	apps: ({ cases }) => ({
-		input_output: JSON.stringify({
-			fn_name: 'solve',
-			inputs: cases.map(([args]) => args),
-			outputs: cases.map(([, value]) => value),
-		}),
-	}),
-	livecodebench: ({ cases }) => ({
-		metadata: JSON.stringify({ func_name: 'solve' }),
-		public_test_cases: JSON.stringify(
-			cases.map(([args, value]) => ({
-				input: args.map((one) => JSON.stringify(one)).join('\n'),
-				output: JSON.stringify(value),
-				testtype: 'functional',
-			})),
-		),
-	}),
-	synthetic: ({ cases }) => ({
-		verification_info: JSON.stringify({
-			test_cases: cases.map(([args, value]) => ({
-				type: 'function_call',
-				fn_name: 'solve',
-				input: args,
-				output: value,
-			})),
-		}),
-	}),
-	mbpp: ({ cases }) => ({
-		test_list: cases.map(([args, value]) =>
-			typeof value === 'number' && !Number.isInteger(value)
-				? `assert type(solve(*${literal(args)})) in (int, float) and abs(solve(*${literal(args)}) - ${value}) <= 1e-6 * ${value}`
-				: `assert solve(*${literal(args)}) == ${literal(value)} and type(solve(*${literal(args)})) is type(${literal(value)})`,
-		),
-	}),
-};
-
-const solution = (body: string) => `def solve(a):\n    return ${body}\n`;
 
 describe('programs that are right and programs that are wrong', limit, () => {
 	test('60 right ones get 1, in five forms of data', async () => {
 		const missed: string[] = [];
 		let tried = 0;
 		for (const [name, task] of Object.entries(tasks)) {
-			for (const [form, rowOf] of Object.entries(forms)) {
+			for (const [form, rowOf] of Object.entries(pythonForms)) {
 				tried++;
 				if ((await scored(solution(task.python), rowOf(task))) !== 1) missed.push(`${name} as ${form}`);
 			}
@@ -210,11 +64,40 @@ describe('programs that are right and programs that are wrong', limit, () => {
 	test('60 wrong ones get 0, each in a form of its own turn', async () => {
 		const passed: string[] = [];
 		let tried = 0;
-		const all = Object.entries(forms);
+		const all = Object.entries(pythonForms);
 		for (const [name, task] of Object.entries(tasks)) {
 			for (const [i, wrong] of task.wrong.entries()) {
 				const [form, rowOf] = all[(tried++ + i) % all.length] as (typeof all)[number];
 				if ((await scored(solution(wrong), rowOf(task))) !== 0) passed.push(`${name}: ${wrong} as ${form}`);
+			}
+		}
+		assert.equal(tried, 60);
+		assert.deepEqual(passed, []);
+	});
+});
+
+describe('programs in JavaScript', limit, () => {
+	const all = Object.entries(javascriptForms);
+	test('60 right ones get 1, in five forms of data', async () => {
+		const missed: string[] = [];
+		for (const [name, task] of Object.entries(tasks)) {
+			for (const [form, rowOf] of all) {
+				const got = await scored(javascriptSolution(task.javascript), rowOf(task), 'javascript');
+				if (got !== 1) missed.push(`${name} as ${form}`);
+			}
+		}
+		assert.equal(Object.keys(tasks).length * all.length, 60);
+		assert.deepEqual(missed, []);
+	});
+
+	test('60 wrong ones get 0, each in a form of its own turn', async () => {
+		const passed: string[] = [];
+		let tried = 0;
+		for (const [name, task] of Object.entries(tasks)) {
+			for (const [i, wrong] of task.wrongJavascript.entries()) {
+				const [form, rowOf] = all[(tried++ + i) % all.length] as (typeof all)[number];
+				if ((await scored(javascriptSolution(wrong), rowOf(task), 'javascript')) !== 0)
+					passed.push(`${name}: ${wrong} as ${form}`);
 			}
 		}
 		assert.equal(tried, 60);
@@ -227,9 +110,9 @@ const odd = ['float("inf")', '-float("inf")', 'float("nan")', 'True', '""', '[]'
 describe('values that are not the expected one', limit, () => {
 	test('get 0, and the reference gets 1', async () => {
 		const wrong: string[] = [];
-		for (const form of ['apps', 'livecodebench', 'synthetic'] as const) {
+		for (const form of callForms) {
 			for (const [name, task] of Object.entries(tasks)) {
-				const row = (forms[form] as (typeof forms)[string])(task);
+				const row = (pythonForms[form] as (typeof pythonForms)[string])(task);
 				if ((await scored(solution(task.python), row)) !== 1) wrong.push(`${name} as ${form}: the reference`);
 				const [, expected] = task.cases[0] as Task['cases'][number];
 				const near = typeof expected === 'number' ? [`${expected} + 1`, `${expected} - 1`, `"${expected}"`] : [];
@@ -241,6 +124,50 @@ describe('values that are not the expected one', limit, () => {
 		}
 		assert.deepEqual(wrong, []);
 	});
+});
+
+const oddJavascript = ['Infinity', '-Infinity', 'NaN', 'true', '""', '[]', 'undefined', 'Object'];
+
+/** The odd values, and what is near or looks like the expected one. */
+function valuesFor(task: Task, language: CodeLanguage): string[] {
+	const [, expected] = task.cases[0] as Task['cases'][number];
+	const near = typeof expected === 'number' ? [`${expected} + 1`, `${expected} - 1`, `"${expected}"`] : [];
+	const values = language === 'python' ? odd : oddJavascript;
+	return [...values, ...near].filter((value) => !(value.toLowerCase() === 'true' && expected === true));
+}
+
+describe('the same values in other rows', limit, () => {
+	const few = ['square', 'half', 'even', 'evens'].map((name) => [name, tasks[name] as Task] as const);
+	const pytest: (typeof pythonForms)[string] = (task) => ({
+		tests: `from solution import solve\nclass TestSolve:\n${task.cases.map(([args, value], i) => `    def test_${i}(self):\n        x = solve(*${literal(args)})\n        assert type(x) is type(${literal(value)}) and x == ${literal(value)}\n`).join('')}`,
+	});
+	const rows: readonly (readonly [string, CodeLanguage, typeof pythonForms, (body: string) => string])[] = [
+		[
+			'assertions',
+			'python',
+			{ humaneval: pythonForms.humaneval, mbpp: pythonForms.mbpp, pytest } as typeof pythonForms,
+			solution,
+		],
+		['programs', 'python', streamForms, pythonProgram],
+		['calls and assertions', 'javascript', javascriptForms, javascriptSolution],
+		['programs', 'javascript', streamForms, javascriptProgram],
+	];
+	for (const [what, language, forms, program] of rows) {
+		test(`${what} in ${language}: they get 0, and the reference gets 1`, async () => {
+			const wrong: string[] = [];
+			for (const [form, rowOf] of Object.entries(forms)) {
+				for (const [name, task] of few) {
+					const row = rowOf(task);
+					if ((await scored(program(task[language]), row, language)) !== 1)
+						wrong.push(`${name} as ${form}: the reference`);
+					for (const value of valuesFor(task, language)) {
+						if ((await scored(program(value), row, language)) !== 0) wrong.push(`${name} as ${form}: ${value}`);
+					}
+				}
+			}
+			assert.deepEqual(wrong, []);
+		});
+	}
 });
 
 test('HumanEval: the same verdicts as its official grader', limit, async () => {
@@ -275,6 +202,105 @@ print(json.dumps(found))
 	assert.equal(graded.length, 84);
 	assert.ok(graded.filter(({ passed }) => passed).length >= 21);
 	assert.deepEqual(different, []);
+});
+
+/**
+ * APPS's grader in opencompass, LiveCodeBench's in lighteval, both as their authors wrote them; MBPP and HumanEval-X by their rule
+ * (test/support/official_graders.py). Where ours is stricter on purpose stands with the reason: these programs are wrong.
+ */
+const stricter: Readonly<Record<string, readonly string[]>> = {
+	'numpy.allclose compares whole numbers by a relative tolerance, too': [
+		'APPS programs: large: a * 1e9',
+		'APPS programs: large: a * 1000000007 + 1',
+		'APPS programs: large: a * 1000000006.5',
+	],
+	'words are compared as sets of numbers rounded to three decimals': [
+		'APPS programs: half: a / 2 + 1e-4',
+		'APPS programs: tiny: 0',
+		'APPS programs: tiny: 0.0',
+		'APPS programs: tiny: a * 4.01e-7',
+		'APPS programs: tiny: a * -4e-7',
+	],
+	'1 is True in Python': ['LiveCodeBench calls: even: 1 - a % 2'],
+};
+
+test('MBPP, APPS, LiveCodeBench, HumanEval-X: the verdicts of their graders', limit, async (t) => {
+	const packages = join(base, 'graders');
+	const run = promisify(execFile);
+	const wanted = ['lighteval==0.13.0', 'opencompass==0.5.4'];
+	await run(python, ['-m', 'pip', 'install', '-q', '--no-deps', '--no-compile', '--target', packages, ...wanted]);
+	const items: {
+		name: string;
+		grader: string;
+		code: string;
+		row: Record<string, unknown>;
+		given: unknown;
+		language: CodeLanguage;
+	}[] = [];
+	const io = (row: Record<string, unknown>) => ({
+		input_output: typeof row.input_output === 'string' ? row.input_output : JSON.stringify(row.input_output),
+	});
+	for (const [task, one] of Object.entries(tasks)) {
+		const add = (
+			grader: string,
+			form: string,
+			language: CodeLanguage,
+			row: Record<string, unknown>,
+			program: (body: string) => string,
+			given = row,
+		) => {
+			for (const body of language === 'python'
+				? [one.python, ...one.wrong]
+				: [one.javascript, ...one.wrongJavascript]) {
+				items.push({ name: `${form}: ${task}: ${body}`, grader, code: program(body), row, given, language });
+			}
+		};
+		const row = (forms: typeof pythonForms, form: string) => (forms[form] as (typeof pythonForms)[string])(one);
+		add('mbpp', 'MBPP', 'python', row(pythonForms, 'mbpp'), solution);
+		add('humanevalx', 'HumanEval-X', 'javascript', row(javascriptForms, 'humanevalx'), javascriptSolution);
+		add('apps', 'APPS calls', 'python', row(pythonForms, 'apps'), solution, io(row(pythonForms, 'apps')));
+		add('apps', 'APPS programs', 'python', row(streamForms, 'apps'), pythonProgram, io(row(streamForms, 'apps')));
+		// LiveCodeBench hands its cases to the grader in APPS's form.
+		const lines = (cases: Task['cases']) => ({
+			fn_name: 'solve',
+			inputs: cases.map(([args]) => args.map((arg) => JSON.stringify(arg)).join('\n')),
+			outputs: cases.map(([, value]) => JSON.stringify(value)),
+		});
+		const { fn_name: _, ...streamed } = lines(one.cases);
+		const method = (body: string) => `class Solution:\n    def solve(self, a):\n        return ${body}\n`;
+		add('livecodebench', 'LiveCodeBench calls', 'python', row(pythonForms, 'livecodebench'), method, {
+			input_output: JSON.stringify(lines(one.cases)),
+		});
+		add('livecodebench', 'LiveCodeBench programs', 'python', row(streamForms, 'livecodebench'), pythonProgram, {
+			input_output: JSON.stringify(streamed),
+		});
+	}
+	const grading = spawn(python, [join(root, 'test/support/official_graders.py')]);
+	grading.stdin.end(
+		JSON.stringify({
+			packages,
+			node: process.execPath,
+			items: items.map(({ grader, code, given }) => ({ grader, code, row: given })),
+		}),
+	);
+	let text = '';
+	let words = '';
+	grading.stdout.setEncoding('utf8').on('data', (part: string) => {
+		text += part;
+	});
+	grading.stderr.setEncoding('utf8').on('data', (part: string) => {
+		words += part;
+	});
+	await once(grading, 'close');
+	assert.notEqual(text, '', words);
+	const official = JSON.parse(text) as boolean[];
+	const different: string[] = [];
+	for (const [i, { name, code, row, language }] of items.entries()) {
+		const ours = await scored(code, row, language).catch((error: unknown) => String(error));
+		if (ours !== (official[i] ? 1 : 0)) different.push(official[i] ? name : `${name} (theirs 0, ours ${ours})`);
+	}
+	t.diagnostic(`${items.length - different.length} of ${items.length} verdicts are the same`);
+	assert.deepEqual(different.sort(), Object.values(stricter).flat().sort());
 });
 
 test('whatever an answer replies, the names that tests rely on stay their own', { timeout: 600_000 }, async () => {

@@ -1,6 +1,7 @@
 /**
  * Changes the product at places chosen by a seed, one at a time, and runs the unit, page and trainer tests that can reach
  * the place: at least 85 % of the changes must make one fail.
+ * With `--only checkers`: 30 places of each checker of code tests, of which the table of checkerCases.ts must notice 90 %.
  * `npm run acceptance -- mutations [--count N] [--seed N] [--from N] [--tree FOLDER]`; FOLDER is another checkout, which is
  * changed at the same places, but for those whose lines are not there. `--from` leaves out the places before the Nth.
  */
@@ -9,6 +10,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { Campaign, type Verdict } from '../mutations/campaign.ts';
+import { checkerPlaces, checkers, otherVerdicts } from '../mutations/checkers.ts';
 import { choosePlaces } from '../mutations/choose.ts';
 import { relocated } from '../mutations/places.ts';
 import { artifacts, root } from '../scripts/paths.ts';
@@ -18,10 +20,34 @@ const {
 	CHECK_SEED: seed = '1',
 	CHECK_FROM: from = '1',
 	CHECK_TREE: tree = root,
+	CHECK_ONLY: only,
 } = process.env;
 const minCaught = 0.85;
+const minCaughtOfCheckers = 0.9;
+const checkerCount = 30;
 
-test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100} % are caught`, async (t) => {
+for (const checker of only === 'checkers' ? checkers : []) {
+	test(`the ${checker.language} checker of code tests, ${checkerCount} changes chosen by seed ${seed}`, async (t) => {
+		assert.deepEqual(await otherVerdicts(checker, null, true), []);
+		const text = readFileSync(join(root, checker.file), 'utf8');
+		const survivors: string[] = [];
+		const places = checkerPlaces(checker.file, checkerCount, Number(seed));
+		for (const place of places) {
+			const [caughtBy] = await otherVerdicts(checker, place, false);
+			const line = text.slice(0, place.start).split('\n').length;
+			const change = `${line} "${place.original.split('\n')[0]}" -> "${place.replacement}"`;
+			console.log(caughtBy === undefined ? `SURVIVED ${change}` : `caught   ${change} by ${caughtBy}`);
+			if (caughtBy === undefined) survivors.push(change);
+		}
+		t.diagnostic(`${places.length - survivors.length} of ${places.length} caught`);
+		assert.equal(places.length, checkerCount);
+		assert.ok(survivors.length <= (1 - minCaughtOfCheckers) * places.length, survivors.join('\n'));
+	});
+}
+
+test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100} % are caught`, {
+	skip: only === 'checkers',
+}, async (t) => {
 	// The places are those of this checkout; another one is changed at the same ones.
 	const places = choosePlaces(root, Number(count), Number(seed));
 	assert.equal(places.length, Number(count));

@@ -58,6 +58,10 @@ const forms: Readonly<Record<string, readonly [tests: string, count: number]>> =
 		'def test_three(tmp_path):\n    (tmp_path / "a").write_text(str(solve(3)))\n    assert (tmp_path / "a").read_text() == "9"\n',
 		1,
 	],
+	'a runner at its end': [
+		'import pytest, sys\ndef test_three():\n    assert solve(3) == 9\nsys.exit(pytest.main())\n',
+		1,
+	],
 	"unittest's classes": [
 		'import unittest\nclass TestSolve(unittest.TestCase):\n    def test_three(self):\n        self.assertEqual(solve(3), 9)\n',
 		1,
@@ -74,8 +78,9 @@ test('all forms: what is collected runs, and passes for the right answer alone',
 		.map(([tests], i) => tests.replace(/\b(test_\w+|TestSolve|three)\b/g, `$1_${i}`))
 		.join('\n');
 	const count = Object.values(forms).reduce((sum, [, tests]) => sum + tests, 0);
-	assert.deepEqual(await check(context, right, file), { passed: count, parts: count, fault: null });
-	assert.deepEqual(await check(context, wrong, file), { passed: 0, parts: count, fault: null });
+	const none = { fault: null, atLoad: false };
+	assert.deepEqual(await check(context, right, file), { passed: count, parts: count, ...none });
+	assert.deepEqual(await check(context, wrong, file), { passed: 0, parts: count, ...none });
 	const ended = await check(context, 'import os\ndef solve(x):\n    os._exit(0)\n', file);
 	assert.ok(ended.passed < ended.parts, JSON.stringify(ended));
 });
@@ -109,6 +114,19 @@ test('what pytest skips, does not find or does not run is an error of the row', 
 test('an answer cannot make its failure one of the row, nor stand in for what tests rely on', {
 	skip,
 }, async (context) => {
+	const skipping =
+		'import pytest\ndef test_a():\n    x = solve(3)\n    if x is None:\n        pytest.skip("none")\n    if x == 0:\n        pytest.xfail("zero")\n    assert x == 9\ndef test_b():\n    assert solve(3) == 9\n';
+	const collecting =
+		'import pytest\nif solve(3) is None:\n    pytest.skip("none", allow_module_level=True)\ndef test_a():\n    assert solve(3) == 9\n';
+	const none = 'def solve(x):\n    return None\n';
+	for (const [answer, file] of [
+		[none, skipping],
+		['def solve(x):\n    return 0\n', skipping],
+		[none, collecting],
+	] as const) {
+		const { passed, parts, fault } = await check(context, answer, file);
+		assert.deepEqual([passed, parts > 0, fault], [0, true, null], `${answer}${file}`);
+	}
 	const tests =
 		'import pytest\nVALUE = solve(3)\n@pytest.fixture\ndef nine():\n    return solve(3)\ndef test_a(nine):\n    assert nine == 9 and VALUE == 9\n';
 	for (const answer of [

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CodeLanguage } from '../../src/rewards/codeTestsAnswer.ts';
 import { tolerances } from '../../src/rewards/codeTestsComparison.ts';
 import { root } from '../scripts/paths.ts';
 
@@ -12,6 +13,8 @@ export interface CheckedAnswer {
 	readonly parts: number;
 	/** Why nothing was tried: of the row, or of loading the answer. */
 	readonly fault: string | null;
+	/** It is the answer's: it could not be loaded. */
+	readonly atLoad: boolean;
 }
 
 export interface CheckerPlace {
@@ -19,18 +22,20 @@ export interface CheckerPlace {
 	readonly folder: string;
 	readonly python: string;
 	readonly environment?: NodeJS.ProcessEnv;
+	/** Of answer and checker. Default: Python. */
+	readonly language?: CodeLanguage;
 	/** Text of the checker, in place of the product's. */
 	readonly checker?: string;
 }
 
 /**
- * The checker of Python tests with an answer, in two plain processes without a sandbox: for what a sandbox's own Python lacks, and
+ * The checker of tests with an answer, in two plain processes without a sandbox: for what a sandbox's own Python lacks, and
  * for checkers that were changed.
  */
 export async function checkAnswer(
 	answer: string,
 	tests: object,
-	{ folder, python, environment = {}, checker }: CheckerPlace,
+	{ folder, python, environment = {}, language = 'python', checker }: CheckerPlace,
 ): Promise<CheckedAnswer> {
 	const spec = {
 		setup: [],
@@ -42,11 +47,21 @@ export async function checkAnswer(
 		...tests,
 	};
 	await writeFile(join(folder, 'tests.json'), JSON.stringify(spec));
-	await writeFile(join(folder, 'answer.py'), answer);
-	await writeFile(join(folder, 'checker.py'), checker ?? (await readFile(join(harness, 'test_checker.py'), 'utf8')));
+	const [ending, endingOfTools] = language === 'python' ? ['py', 'py'] : ['js', 'cjs'];
+	await writeFile(join(folder, `answer.${ending}`), answer);
+	const own = `checker.${endingOfTools}`;
+	await writeFile(
+		join(folder, own),
+		checker ?? (await readFile(join(harness, `test_checker.${endingOfTools}`), 'utf8')),
+	);
 	const start = (program: string) =>
-		spawn(python, ['-s', program], { cwd: folder, env: { PATH: process.env.PATH, TMPDIR: folder, ...environment } });
-	const [served, checking] = [start(join(harness, 'answer_server.py')), start('checker.py')];
+		spawn(language === 'python' ? python : process.execPath, [...(language === 'python' ? ['-s'] : []), program], {
+			cwd: folder,
+			env: { PATH: process.env.PATH, TMPDIR: folder, ...environment },
+		});
+	const [served, checking] = [start(join(harness, `answer_server.${endingOfTools}`)), start(own)];
+	// A checker that was changed may wait for ever.
+	const timer = setTimeout(() => checking.kill('SIGKILL'), 60_000);
 	checking.stdout.pipe(served.stdin).on('error', () => undefined);
 	served.stdout.pipe(checking.stdin).on('error', () => undefined);
 	served.stderr.resume();
@@ -55,6 +70,7 @@ export async function checkAnswer(
 		text += part;
 	});
 	await once(checking, 'close');
+	clearTimeout(timer);
 	served.kill('SIGKILL');
 	return verdictOf(text);
 }
@@ -62,11 +78,13 @@ export async function checkAnswer(
 /** What the checker's lines add up to. */
 export function verdictOf(text: string): CheckedAnswer {
 	let [passed, parts, fault]: [number, number, string | null] = [0, 0, null];
+	let atLoad = false;
 	for (const line of text.split('\n').filter((one) => one.startsWith('{'))) {
 		const told = JSON.parse(line) as { passed?: number; parts?: number; fault?: string; load?: string };
 		passed += told.passed ?? 0;
 		parts += told.parts ?? 0;
+		atLoad ||= told.load !== undefined;
 		fault ??= told.fault ?? told.load ?? null;
 	}
-	return { passed, parts, fault };
+	return { passed, parts, fault, atLoad };
 }

@@ -194,7 +194,11 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 			await score('import math\ndef f(x):\n    return x / 3', { tests: ['assert math.isclose(f(1), 1 / 3)'] }),
 			1,
 		);
-		assert.equal(await score('async def f(x):\n    return x', { tests: ['assert f(1) == 1'] }), 1);
+		const awaited = { tests: ['import asyncio\nassert asyncio.run(f(1)) == 1'] };
+		assert.equal(await score('async def f(x):\n    return x', awaited), 1);
+		assert.equal(await score('async def f(x):\n    return 2', awaited), 0);
+		// A coroutine that nothing awaits equals nothing.
+		assert.equal(await score('async def f(x):\n    return x', { tests: ['assert f(1) == 1'] }), 0);
 	});
 
 	it('JavaScript: asserts, constants, classes, modules, promises', async () => {

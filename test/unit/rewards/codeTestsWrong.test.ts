@@ -147,6 +147,23 @@ const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<s
 		never,
 		{ tests: ['class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9\nsolve(0)'] },
 	],
+	'a test that skips what is not there': [
+		never,
+		{
+			tests: [
+				'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        x = solve(3)\n        if x is None:\n            self.skipTest("none")\n        self.assertEqual(x, 9)',
+			],
+		},
+	],
+	'what it gives to the setup of the tests': [
+		`helper = None\n${never}`,
+		{ tests: ['assert solve(3) == limit'], test_setup_code: 'limit = helper[0]' },
+	],
+	'a test of its own under the same name': [
+		'def test_solve():\n    pass\ndef solve(x):\n    return x\n',
+		{ tests: ['def test_solve():\n    if solve(3) != 9:\n        raise ValueError()\n0 and test_solve()\nsolve(3)'] },
+	],
+	'a coroutine': ['async def solve(x):\n    return None\n', { tests: ['assert solve(3)'] }],
 	'a wrong value in an async test': [never, { tests: ['async def test_three():\n    assert solve(3) == 9\nsolve(0)'] }],
 };
 
@@ -167,14 +184,56 @@ describe('a wrong answer', { skip, concurrency: 2 }, () => {
 		assert.equal(await passes('function solve() { return true; }', truthy, 'javascript'), true);
 		const expecting = tests({ tests: ['expect(solve(3)).toBe(9)'] });
 		const own = 'const expect = () => ({ toBe() {} });\nglobalThis.expect = expect;\nfunction solve() { return 1; }';
-		assert.equal(await passes(own, expecting, 'javascript'), false);
+		await assert.rejects(passes(own, expecting, 'javascript'), /they use expect, which is not there/);
 	});
+});
+
+/** Tests in JavaScript that end after the code that begins them has: `VALUE` is what they expect. */
+const laterTests = [
+	'(async () => { const x = await solve(3); assert.strictEqual(x, VALUE); })()',
+	'Promise.resolve(solve(3)).then((x) => assert(x === VALUE))',
+	'const x = solve(3); setTimeout(() => assert(x === VALUE), 5)',
+	'const main = async () => { await null; assert(solve(3) === VALUE); };\nmain().catch(() => process.exit(1))',
+	'if (solve(3) !== VALUE) process.exitCode = 1;',
+	'const x = solve(3); process.on("exit", () => assert(x === VALUE));',
+];
+
+describe('tests in JavaScript', { skip, concurrency: 2 }, () => {
+	it('count what fails after their code has ended', async () => {
+		const row = tests({ tests: ['9', '8'].flatMap((value) => laterTests.map((test) => test.replace('VALUE', value))) });
+		const { passed, total } = await runCodeTests(sandbox, 'function solve(x) { return x * x; }', row, {
+			...{ timeoutSeconds: 10, memoryMb: 128, language: 'javascript', stopAtFailure: false },
+		});
+		assert.deepEqual([passed, total], [laterTests.length, 2 * laterTests.length]);
+	});
+
+	it('do not pass without an assertion that was come to', async () => {
+		const none = tests({ tests: ['for (const x of solve(3)) assert(x > 0)'] });
+		assert.equal(await passes('function solve() { return []; }', none, 'javascript'), false);
+		assert.equal(await passes('function solve() { return [1]; }', none, 'javascript'), true);
+	});
+
+	for (const [name, test] of [
+		['no JavaScript', 'assert(solve(3) === 9'],
+		['a module that is not there', 'const { expect } = require("chai"); expect(solve(3)).to.equal(9)'],
+		['a runner', 'describe("solve", () => { it("squares", () => assert(solve(3) === 9)) })'],
+	] as const) {
+		it(`that cannot be run are an error of the row: ${name}`, async () => {
+			const code = 'function solve(x) { return x * x; }';
+			await assert.rejects(passes(code, tests({ tests: [test] }), 'javascript'), /The tests of the row cannot be run/);
+		});
+	}
 });
 
 /** Tests that must run, in the forms that data has. */
 const rightForms: Readonly<Record<string, Record<string, unknown>>> = {
 	'a class of pytest': { tests: ['class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9'] },
 	'an async test': { tests: ['async def test_three():\n    assert solve(3) == 9'] },
+	'a runner at the end': {
+		tests: [
+			'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(solve(3), 9)\nunittest.main()',
+		],
+	},
 	'isclose without an import': { tests: ['assert isclose(solve(3), 9)'] },
 	'names from the module solution': { tests: ['from solution import solve\nassert solve(3) == 9'] },
 	'a prompt of prose that shows code': {
@@ -191,6 +250,10 @@ describe('a right answer', { skip, concurrency: 2 }, () => {
 			assert.equal(passed, total, why ?? '');
 		});
 	}
+
+	it('passes where it is a type of the language', async () => {
+		assert.ok(await passes('solve = int\n', tests({ tests: ['assert solve("9") == 9'] })));
+	});
 
 	it('passes where the tests need a class of its own', async () => {
 		const code =

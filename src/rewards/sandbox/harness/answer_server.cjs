@@ -53,7 +53,7 @@ function encode(value, depth = 0, count = { n: 0 }) {
 		places.set(value, objects.length);
 		objects.push(value);
 	}
-	return { t: 'object', v: places.get(value) };
+	return { t: typeof value === 'function' ? 'function' : 'object', v: places.get(value) };
 }
 
 function decode(value) {
@@ -107,9 +107,19 @@ async function handle(request) {
 			return { value: null };
 		case 'new':
 			return { value: encode(Reflect.construct(named(), request.args.map(decode))) };
-		default:
-			return { value: encode(await named()(...request.args.map(decode))) };
+		default: {
+			const value = named()(...request.args.map(decode));
+			if (!(value instanceof Promise)) return { value: encode(value) };
+			return value
+				.then((one) => ({ later: true, value: encode(one) }))
+				.catch((error) => ({ later: true, ...told(error) }));
+		}
 	}
+}
+
+function told(error) {
+	const { name, message } = error instanceof Error ? error : { name: 'Error', message: 'not an error' };
+	return { error: [String(name), String(message).slice(0, 500)] };
 }
 
 let pending = Buffer.alloc(0);
@@ -159,8 +169,7 @@ async function main() {
 		try {
 			reply = await handle(parse(line));
 		} catch (error) {
-			const { name, message } = error instanceof Error ? error : { name: 'Error', message: 'not an error' };
-			reply = { error: [String(name), String(message).slice(0, 500)] };
+			reply = told(error);
 		}
 		send(stringify(reply));
 	}

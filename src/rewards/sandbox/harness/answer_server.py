@@ -171,20 +171,27 @@ def handle(request):
     arguments = [decode(one) for one in request["args"]]
     keywords = {name: decode(one) for name, one in request["kwargs"].items()}
     value = target_of(request)(*arguments, **keywords)
-    if isinstance(value, types.CoroutineType):
-        import asyncio
+    if not isinstance(value, types.CoroutineType):
+        return {"value": encode(value)}
+    import asyncio
 
-        value = asyncio.run(value)
-    return {"value": encode(value)}
+    try:
+        return {"later": True, "value": encode(asyncio.run(value))}
+    except BaseException as error:
+        return {"later": True, **told(error)}
+
+
+def told(error):
+    try:
+        return {"error": [type(error).__name__, str(error)[:500]]}
+    except BaseException:
+        return {"error": ["Exception", ""]}
 
 
 for line in requests:
     try:
         reply = handle(loads(line))
     except BaseException as error:
-        try:
-            reply = {"error": [type(error).__name__, str(error)[:500]]}
-        except BaseException:
-            reply = {"error": ["Exception", ""]}
+        reply = told(error)
     replies.write(dumps(reply).encode() + b"\n")
     replies.flush()

@@ -4,12 +4,17 @@
  */
 const fs = require('node:fs');
 const assert = require('node:assert');
-const { isDeepStrictEqual } = require('node:util');
 
 const { stringify, parse } = JSON;
-const state = { stopped: false, calls: 0 };
+const state = { stopped: false, calls: 0, asserted: 0, failure: null, status: null };
 
 class Stopped extends Error {}
+
+/** The tests of the row are of a form that cannot be run here: no fault of the answer. */
+class Misunderstood extends Error {}
+
+/** The test has ended the program, as far as it can see. */
+class Ended extends Error {}
 
 let pending = Buffer.alloc(0);
 const chunk = Buffer.alloc(65_536);
@@ -60,27 +65,45 @@ function ask(request) {
 		throw new Stopped();
 	}
 	const reply = parse(line);
-	if (reply.error === undefined) return reply.value;
-	const [name, message] = reply.error;
-	const known = { TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError }[name];
-	throw known === undefined ? Object.assign(new Error(message), { name: String(name) }) : new known(message);
+	// What an async function gives is a promise here as well.
+	if (reply.later === true) {
+		return reply.error === undefined ? Promise.resolve(decode(reply.value)) : Promise.reject(remoteError(reply.error));
+	}
+	if (reply.error !== undefined) throw remoteError(reply.error);
+	return decode(reply.value);
+}
+
+const errorClasses = new Map(
+	[TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError].map((one) => [one.name, one]),
+);
+/** Errors of the answer: none of them is a fault of the row. */
+const remoteErrors = new WeakSet();
+
+function remoteError([name, message]) {
+	const known = errorClasses.get(name);
+	const text = String(message);
+	const error = known === undefined ? Object.assign(new Error(text), { name: String(name) }) : new known(text);
+	remoteErrors.add(error);
+	return error;
 }
 
 /** Objects that live beside the answer; they equal nothing and show no properties by themselves. */
 const targets = new WeakMap();
-function remote(target) {
+function remote(target, isCallable) {
 	const use = (request) => {
 		state.calls++;
-		return decode(ask({ ...request, target }));
+		return ask({ ...request, target });
 	};
 	const closed = () => {
 		throw new TypeError('an object of the answer is compared with a value');
 	};
 	// biome-ignore lint/complexity/useArrowFunction: an arrow function cannot be constructed, and so could no proxy of it.
 	const callable = function () {};
-	const proxy = new Proxy(callable, {
+	const proxy = new Proxy(isCallable ? callable : {}, {
 		get(_, name) {
 			if (typeof name === 'symbol' || name === 'then' || name === 'valueOf' || name === 'toString') return undefined;
+			// As JSON it would be null, or nothing at all.
+			if (name === 'toJSON') return closed();
 			return use({ op: 'get', attribute: name });
 		},
 		set(_, name, value) {
@@ -157,7 +180,7 @@ function decode(value) {
 		case 'date':
 			return new Date(v);
 		default: {
-			const known = objects.get(v) ?? remote(v);
+			const known = objects.get(v) ?? remote(v, t === 'function');
 			objects.set(v, known);
 			return known;
 		}
@@ -168,14 +191,38 @@ function decode(value) {
 const reserved =
 	/^(?:assert.*|expect|test|it|describe|suite|before|after|beforeEach|afterEach|jest|vi|chai|should|__.*)$/i;
 
-/** `assert` for values of the answer: its objects are neither true nor false. */
+/** `assert` for values of the answer: its objects, and promises of them, are neither true nor false. */
 function isTrue(value, ...words) {
 	if (targets.has(value)) throw new TypeError('an object of the answer is neither true nor false');
+	if (value instanceof Promise) throw new TypeError('a promise is neither true nor false');
 	assert(value, ...words);
 }
-const checkedAssert = Object.assign((...args) => isTrue(...args), assert, { ok: isTrue });
+
+/** Counts assertions; one that fails has failed whatever the test makes of it, unless it tries. */
+function counting(check) {
+	return (...args) => {
+		state.asserted++;
+		try {
+			return check(...args);
+		} catch (error) {
+			state.failure ??= error;
+			throw error;
+		}
+	};
+}
+
+function checkedModule(module) {
+	const checks = Object.entries(module).map(([name, value]) => {
+		const isCheck = typeof value === 'function' && /^[a-z]/.test(name) && name !== 'strict';
+		return [name, isCheck ? counting(value) : value];
+	});
+	return Object.assign(counting(isTrue), Object.fromEntries(checks), { ok: counting(isTrue) });
+}
+const checkedStrict = checkedModule(assert.strict);
+checkedStrict.strict = checkedStrict;
+const checkedAssert = Object.assign(checkedModule(assert), { strict: checkedStrict });
 /** What prints in a program decides in a test. */
-const checkedConsole = { ...console, assert: isTrue };
+const checkedConsole = { ...console, assert: counting(isTrue) };
 
 /** Names as the tests see them: those of the tests, the language's, and only then the answer's. */
 function scopeOf(own) {
@@ -187,7 +234,7 @@ function scopeOf(own) {
 			if (name in globalThis || name === 'undefined' || name === 'arguments' || reserved.test(name)) return false;
 			if (!found.has(name)) {
 				const there = ask({ op: 'has', name }) === true;
-				found.set(name, there ? { value: decode(ask({ op: 'name', name })) } : null);
+				found.set(name, there ? { value: ask({ op: 'name', name }) } : null);
 			}
 			return found.get(name) !== null;
 		},
@@ -198,12 +245,84 @@ function scopeOf(own) {
 	});
 }
 
-/** The module `assert` is the checked one. */
-const required = (name) => (/^(?:node:)?assert(?:\/strict)?$/.test(name) ? checkedAssert : require(name));
+/** The module `assert` is the checked one, and the answer is the module `solution`. */
+function requiredBy(scope) {
+	return (name) => {
+		if (/^(?:node:)?assert$/.test(name)) return checkedAssert;
+		if (/^(?:node:)?assert\/strict$/.test(name)) return checkedStrict;
+		if (/^(?:\.{1,2}\/)*(?:solution|answer)(?:\.[cm]?js)?$/.test(name)) {
+			return new Proxy({}, { get: (_, key) => (key in scope ? scope[key] : undefined) });
+		}
+		if (/^(?:node:test\b|vitest$|@jest\/)/.test(name)) throw new Misunderstood(`they are run by ${name}`);
+		try {
+			return require(name);
+		} catch (error) {
+			if (error?.code !== 'MODULE_NOT_FOUND') throw error;
+			throw new Misunderstood(`they import ${name}, which is not installed`);
+		}
+	};
+}
 
+/** Whether a test asserts by what is counted: neither by functions of its own nor by throwing alone. */
+function assertsByModule(code) {
+	const text = code.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '');
+	const isOwn = /\b(?:function\s+assert\b|(?:const|let|var)\s+assert\s*=(?!\s*(?:await\s+)?(?:require|import)\b))/.test(
+		text,
+	);
+	return !isOwn && /\bassert\s*(?:\.\s*\w+\s*)*\(/.test(text);
+}
+
+/** Fails when a test, or anything that it has begun, fails. */
 async function runCode(code, own) {
-	const body = `return (async () => { with (scope) {\n${code}\n} })()`;
-	await new Function('scope', body)(scopeOf(own));
+	let run;
+	try {
+		run = new Function('scope', `return (async () => { with (scope) {\n${code}\n} })()`);
+	} catch (error) {
+		throw new Misunderstood(`the test is no JavaScript: ${error.message}`);
+	}
+	Object.assign(state, { asserted: 0, failure: null, status: null });
+	const late = [];
+	const noteLate = (error) => late.push(error);
+	process.on('unhandledRejection', noteLate).on('uncaughtException', noteLate);
+	const others = process.listeners('exit');
+	let isDone = false;
+	run(scopeOf(own))
+		.catch(noteLate)
+		.finally(() => {
+			isDone = true;
+		});
+	// Until nothing is left that may still fail: promises, timers.
+	await new Promise((resolve) => process.once('beforeExit', () => setImmediate(resolve)));
+	for (const listener of process.listeners('exit').filter((one) => !others.includes(one))) {
+		process.off('exit', listener);
+		try {
+			listener(0);
+		} catch (error) {
+			late.push(error);
+		}
+	}
+	process.off('unhandledRejection', noteLate).off('uncaughtException', noteLate);
+	const status = Number(state.status ?? process.exitCode ?? 0);
+	process.exitCode = undefined;
+	const failures = late.filter((one) => !(one instanceof Ended));
+	if (failures.length > 0) throw failures[0];
+	if (!isDone && state.status === null) throw new Error('the test waits for what never comes');
+	if (status !== 0) throw new Error(`the test ended with status ${status}`);
+	if (state.failure !== null && !/\b(?:try|throws|rejects)\b/.test(code)) throw state.failure;
+	if (state.asserted === 0 && assertsByModule(code)) throw new Error("none of the test's assertions was come to");
+}
+
+process.exit = process.reallyExit = (status = process.exitCode) => {
+	state.status ??= status ?? 0;
+	throw new Ended('the test has ended');
+};
+
+/** What makes the row's tests impossible to run, whatever the answer; null: nothing that shows. */
+function faultOf(error) {
+	if (error instanceof Misunderstood) return error.message;
+	if (!(error instanceof ReferenceError) || remoteErrors.has(error)) return null;
+	const [, name = ''] = /^([\w$]+) is not defined$/.exec(error.message) ?? [];
+	return reserved.test(name) ? `they use ${name}, which is not there` : null;
 }
 
 /**
@@ -217,17 +336,29 @@ function same(value, expected, { relative, zero }) {
 		const tolerance = expected === 0 ? zero : share * Math.abs(expected);
 		return Math.abs(value - expected) <= tolerance;
 	}
+	const isSame = (one, other) => same(one, other, { relative, zero });
 	if (Array.isArray(value) && Array.isArray(expected)) {
-		return value.length === expected.length && value.every((one, i) => same(one, expected[i], { relative, zero }));
+		return value.length === expected.length && value.every((one, i) => isSame(one, expected[i]));
 	}
-	return isDeepStrictEqual(value, expected);
+	if (isRecord(value) && isRecord(expected)) {
+		const keys = Object.keys(expected);
+		const hasAll = Object.keys(value).length === keys.length && keys.every((key) => Object.hasOwn(value, key));
+		return hasAll && keys.every((key) => isSame(value[key], expected[key]));
+	}
+	return value === expected;
 }
+
+const isRecord = (value) =>
+	typeof value === 'object' &&
+	value !== null &&
+	!targets.has(value) &&
+	Object.getPrototypeOf(value) === Object.prototype;
 
 async function runCall({ entryPoint, tolerance }, args, expected, alternatives, scope) {
 	let callee = entryPoint in scope ? scope[entryPoint] : undefined;
 	if (callee === undefined && 'Solution' in scope) callee = new scope.Solution()[entryPoint];
 	if (callee === undefined) throw new ReferenceError(`the answer does not define ${entryPoint}`);
-	const value = callee(...args);
+	const value = await callee(...args);
 	assert(
 		[expected, ...alternatives].some((one) => same(value, one, tolerance)),
 		'the value is not the expected one',
@@ -259,14 +390,17 @@ async function main() {
 				const wrapped = calls.wrapped === true && Array.isArray(expected) && expected.length === 1;
 				await runCall(tests, calls.inputs[number], expected, wrapped ? expected : [], scopeOf({}));
 			} else {
-				const own = { assert: checkedAssert, console: checkedConsole, require: required, module: { exports: {} } };
+				const own = { assert: checkedAssert, console: checkedConsole, module: { exports: {} } };
 				const scope = scopeOf(own);
+				own.require = requiredBy(scope);
 				if (tests.entryPoint && tests.entryPoint in scope) own.candidate = scope[tests.entryPoint];
 				await runCode([...tests.setup, tests.tests[number]].join('\n'), own);
 			}
 			if (state.calls === 0) why = 'the test did not use the answer';
 		} catch (error) {
-			why = `${error?.name}: ${String(error?.message).split('\n')[0].slice(0, 300)}`;
+			const fault = calls === null && !state.stopped ? faultOf(error) : null;
+			if (fault !== null) return say({ fault: fault.slice(0, 300) });
+			why = wordsOf(error);
 		}
 		if (state.stopped) {
 			return say({ test: number, parts: 1, passed: 0, why: 'the answer ended its process', stopped: true });
@@ -276,6 +410,14 @@ async function main() {
 	say({ done: true });
 }
 
+function wordsOf(error) {
+	try {
+		return `${error?.name}: ${String(error?.message).split('\n')[0].slice(0, 300)}`;
+	} catch {
+		return 'an error without words';
+	}
+}
+
 main().catch((error) => {
-	say({ load: String(error?.message) });
+	say({ load: wordsOf(error) });
 });

@@ -1,0 +1,431 @@
+/** Answers with tests, and what the checkers have to say of them: all that a checker decides, once or more. */
+
+export interface CheckerCase {
+	readonly answer: string;
+	readonly tests: object;
+	/** Parts that pass, of how many; fault: of the row, nothing could be tried; load: of the answer. */
+	readonly says: readonly [passed: number, parts: number] | 'fault' | 'load';
+}
+
+const tolerance = { relative: 1e-6, zero: 1e-9 };
+const calls = (pairs: string, more = '') => {
+	const list = JSON.parse(`[${pairs}]`) as unknown[];
+	const of = (first: number) => JSON.stringify(list.filter((_, i) => i % 2 === first));
+	return { calls: `{"inputs":${of(0)},"outputs":${of(1)}${more}}`, tolerance };
+};
+const given = (answer: string, tests: object, says: CheckerCase['says']): CheckerCase => ({ answer, tests, says });
+const square = 'def solve(x):\n    return x * x\n';
+const same = 'def solve(x):\n    return x\n';
+const asserted = (...tests: string[]) => ({ tests });
+
+const values =
+	'[2], 2, [2.5], 2.5, [2.5000001], 2.5, [2.51], 2.5, [2.4999], 2.5, [1e-10], 0.0, [1e-8], 0.0, [true], 1, [1], true, [null], false, [null], null, ["a"], "a", ["a"], "b", [[1, 2]], [1, 2], [[1, 2]], [1], [[1]], [1, 2], [{"a": 1}], {"a": 1}, [{"a": 1}], {"b": 1}, [{"a": 1}], {"a": 2}, [{}], [], [3], 2.5, [2], 3, ["2"], 2, [false], 0, [0], false';
+const bits = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+const one = bits.filter((bit) => bit === 1).length;
+
+export const pythonCases: readonly CheckerCase[] = [
+	// JSON of JavaScript writes 0.0 as 0, which is a whole number here.
+	given(same, calls(values), [one - 1, bits.length]),
+	given(same, { calls: '{"inputs":[[1e-10],[1e-8],[0]],"outputs":[0.0,0.0,0.0]}', tolerance }, [2, 3]),
+	given(same, { ...calls(values), skip: 20 }, [0, bits.length - 20]),
+	given(same, { ...calls(values), most: 3 }, [3, 3]),
+	given(
+		'def solve(x):\n    return float(x)\n',
+		calls('["inf"], 2.5, ["-inf"], 2.5, ["nan"], 2.5, ["inf"], 1e308, ["1e400"], 9'),
+		[0, 5],
+	),
+	given('def solve(x):\n    return 10 ** x\n', calls('[400], 2.5, [2], 100'), [1, 2]),
+	given('def solve(x):\n    return (x, [x])\n', calls('[1], [1, [1]]'), [1, 1]),
+	given('def solve(x):\n    return {x: 1}\n', calls('[1], {"1": 1}'), [1, 1]),
+	given(same, calls('[1], [1], [1], [1, 1], [2], [1]', ',"wrapped":true'), [1, 3]),
+	given(same, calls('[1], [1]'), [0, 1]),
+	given('class Solution:\n    def solve(self, x):\n        return x\n', calls('[1], 1'), [1, 1]),
+	given('def other(x):\n    return x\n', calls('[1], 1'), [0, 1]),
+	given('def solve(x):\n    raise ValueError(x)\n', calls('[1], 1, [2], 2'), [0, 2]),
+	given('import os\ndef solve(x):\n    os._exit(0)\n', calls('[1], 1'), [0, 1]),
+	given('import os\nos._exit(0)\n', calls('[1], 1'), 'load'),
+	given('def solve(x:\n', calls('[1], 1'), 'load'),
+	given(
+		square,
+		asserted('assert solve(3) == 9', 'assert solve(3) == 8\nassert solve(2) == 4\nassert solve(2) == 5'),
+		[2, 4],
+	),
+	given(square, asserted('solve(3)'), [1, 1]),
+	given(square, asserted('assert True'), [0, 1]),
+	given(square, asserted('for x in []:\n    assert solve(x) == 1\nsolve(1)'), [0, 1]),
+	given(square, asserted('assert solve(3) == 9\nraise ValueError()\nassert solve(3) == 9'), [1, 2]),
+	given(square, asserted('assert solve(3) == 9\nsolve()'), [1, 2]),
+	given(square, asserted('assert (solve(3) == 9'), 'fault'),
+	given(square, asserted('import no_such_module\nassert solve(3) == 9'), 'fault'),
+	given(
+		square,
+		asserted('try:\n    import no_such_module\nexcept ImportError:\n    pass\nassert solve(3) == 9'),
+		[1, 1],
+	),
+	given(square, asserted('from solution import solve as f\nassert f(3) == 9'), [1, 1]),
+	given(square, asserted('import answer\nassert answer.solve(3) == 9'), [1, 1]),
+	given(square, asserted('assert math.isclose(solve(3), 9) and isclose(solve(3), 9)'), [1, 1]),
+	given(`${square}def isclose(*a):\n    return True\n`, asserted('assert isclose(solve(3), 8)'), [0, 1]),
+	given(`${square}def approx(x):\n    return x\n`, asserted('assert solve(3) == approx(9)'), [0, 1]),
+	given(`${square}def assert_same(*a):\n    pass\n`, asserted('assert_same(solve(3), 8)'), [0, 1]),
+	given(`${square}def len(x):\n    return 3\n`, asserted('assert len([solve(3)]) == 3'), [0, 1]),
+	given(`${square}helper = 5\n`, { ...asserted('assert solve(3) == helper + 4'), setup: ['helper = 6'] }, [0, 1]),
+	given(
+		`${square}helper = 5\n`,
+		{ ...asserted('from solution import helper\nassert solve(3) == helper + 4'), setup: ['helper = 6'] },
+		[0, 1],
+	),
+	given(`${square}helper = 5\n`, asserted('assert solve(3) == helper + 4'), [1, 1]),
+	given(square, { ...asserted('assert solve(3) == limit'), setup: ['limit = 9'] }, [1, 1]),
+	given(square, { ...asserted('assert solve(3) == 9'), setup: ['raise ValueError()'] }, 'fault'),
+	given(square, { ...asserted('assert solve(3) == 9'), setup: ['solve = 5'] }, [1, 1]),
+	given(square, { ...asserted('assert solve(3) == nine'), prompt: 'nine = 9\ndef solve(x):\n    pass\n' }, [1, 1]),
+	given(square, { ...asserted('assert solve(3) == 9'), prompt: 'def solve(x): write this' }, [1, 1]),
+	given(square, { ...asserted('assert solve(3) == 9'), prompt: 'raise ValueError()' }, [1, 1]),
+	given(
+		square,
+		asserted('def check(candidate):\n    assert candidate(3) == 9\n    assert candidate(2) == 5\n'),
+		[1, 2],
+	),
+	given(square, asserted('def check(f):\n    assert f(3) == 9\ncheck(solve)'), [1, 1]),
+	given('def other(x):\n    return x\n', asserted('def check(candidate):\n    assert candidate(3) == 9\n'), [0, 1]),
+	given(square, asserted('assert candidate(3) == 9'), [1, 1]),
+	given(
+		square,
+		asserted(
+			'import unittest\nclass Cases(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(solve(3), 9)\n    def test_b(self):\n        self.assertEqual(solve(3), 8)\n',
+		),
+		[1, 2],
+	),
+	given(
+		square,
+		asserted(
+			'import unittest\nclass Cases(unittest.TestCase):\n    @unittest.skip("x")\n    def test_a(self):\n        self.assertEqual(solve(3), 9)\n',
+		),
+		'fault',
+	),
+	given(
+		square,
+		asserted(
+			'class TestA:\n    def test_a(self):\n        assert solve(3) == 9\n    def test_b(self):\n        assert solve(3) == 8\n',
+		),
+		[1, 2],
+	),
+	given(square, asserted('def test_a():\n    assert solve(3) == 9\ndef test_b():\n    assert solve(3) == 8\n'), [1, 2]),
+	given(square, asserted('def test_a(fixture):\n    assert solve(3) == 9\n'), 'fault'),
+	given(square, asserted('async def test_a():\n    assert solve(3) == 9\n'), [1, 1]),
+	given(square, asserted('def test_a():\n    assert solve(3) == 9\n    yield\n'), 'fault'),
+	given(
+		'class Box:\n    def __init__(self, x):\n        self.x = x\n    def twice(self):\n        return self.x * 2\ndef solve(x):\n    return Box(x)\n',
+		asserted(
+			'b = solve(3)\nassert b.x == 3 and b.twice() == 6\nb.x = 4\nassert b.twice() == 8',
+			'assert solve(3) == solve(3)',
+			'assert solve(3)',
+			'assert Box(2).twice() == 4',
+		),
+		[3, 5],
+	),
+	given(
+		'class Box:\n    pass\nbox = Box()\ndef solve(x):\n    return x is box\n',
+		asserted('assert solve(box)'),
+		[1, 1],
+	),
+	given(
+		'def solve(x):\n    raise KeyError("k")\n',
+		asserted(
+			'try:\n    solve(1)\n    assert False\nexcept KeyError:\n    pass',
+			'try:\n    solve(1)\nexcept ValueError:\n    pass',
+		),
+		[1, 2],
+	),
+	given(
+		'class Mine(ValueError):\n    pass\ndef solve(x):\n    raise Mine("m")\n',
+		asserted('try:\n    solve(1)\n    ok = False\nexcept Mine:\n    ok = True\nassert ok'),
+		[1, 1],
+	),
+	given(
+		'def solve(x):\n    raise StopIteration\n',
+		asserted('assert all(map(solve, [1, 2]))', 'for x in map(solve, [1]):\n    assert False'),
+		[0, 2],
+	),
+	given(
+		'def solve(x):\n    raise SystemExit\n',
+		asserted('try:\n    solve(1)\nexcept SystemExit:\n    pass\nassert True'),
+		[0, 1],
+	),
+	given(
+		'import os\ndef solve(x):\n    os._exit(0)\n',
+		asserted('try:\n    solve(3)\nexcept BaseException:\n    pass\nassert True'),
+		[1, 2],
+	),
+	given(
+		same,
+		asserted(
+			'import collections\nfor x in (None, True, 2**60, -(2**70), 2**53, 1.5, 1j, b"a", bytearray(b"b"), {1: (2,)}, [1], (1,), {1}, frozenset([2]), "s", collections.deque([1])):\n    y = solve(x)\n    assert type(y) is type(x) and y == x',
+		),
+		[1, 1],
+	),
+	given(
+		same,
+		asserted(
+			'assert list(solve(range(1, 7, 2))) == [1, 3, 5] and list(solve(range(5, 0, -2))) == [5, 3, 1] and list(solve(range(0))) == []',
+			'assert list(solve(iter([1, 2]))) == [1, 2]',
+			'assert math.isnan(solve(float("nan")))',
+			'assert solve(int) is int',
+		),
+		[4, 4],
+	),
+	given(
+		'def solve(x):\n    return None\n',
+		asserted(
+			'import unittest\nclass Cases(unittest.TestCase):\n    def test_a(self):\n        if solve(3) is None:\n            self.skipTest("none")\n        self.assertEqual(solve(3), 9)\n',
+		),
+		[0, 1],
+	),
+	given(`helper = None\n${square}`, { ...asserted('assert solve(3) == limit'), setup: ['limit = helper[0]'] }, 'load'),
+	given(
+		`def test_solve():\n    pass\n${same}`,
+		asserted(
+			'def test_solve():\n    if solve(3) != 9:\n        raise ValueError()\nif __name__ == "x":\n    test_solve()\nsolve(3)\n',
+		),
+		[0, 1],
+	),
+	given('solve = int\n', asserted('assert solve("3") == 3', 'assert solve("3") == 4'), [1, 2]),
+	given('solve = KeyError\n', asserted('assert solve(3)'), [0, 1]),
+	...['unittest.main()', 'import sys\nsys.exit(unittest.main())'].map((end) =>
+		given(
+			square,
+			asserted(
+				`import unittest\nclass Cases(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(solve(3), 9)\n    def test_b(self):\n        self.assertEqual(solve(3), 8)\n${end}\n`,
+			),
+			[1, 2],
+		),
+	),
+	given(
+		'async def solve(x):\n    if x < 0:\n        raise KeyError(x)\n    return x\n',
+		asserted(
+			'import asyncio\nassert asyncio.run(solve(3)) == 3\nassert asyncio.run(solve(3)) == 4',
+			'async def test_a():\n    assert await solve(3) == 3\n    try:\n        await solve(-1)\n        ok = False\n    except KeyError:\n        ok = True\n    assert ok',
+			'assert solve(3)',
+			'assert solve(3) == 3',
+		),
+		[3, 6],
+	),
+	given('async def solve(x):\n    return x\n', calls('[1], 1, [1], 2'), [1, 2]),
+	given(
+		'def solve(x, *, y=1):\n    return x + y\n',
+		asserted('assert solve(3, y=4) == 7', 'assert solve(x=3) == 4'),
+		[2, 2],
+	),
+];
+
+const jsSquare = 'function solve(x) { return x * x; }\n';
+const jsSame = 'function solve(x) { return x; }\n';
+
+export const javascriptCases: readonly CheckerCase[] = [
+	given(jsSame, calls(values), [one, bits.length]),
+	given(jsSame, { ...calls(values), skip: 20 }, [0, bits.length - 20]),
+	given(jsSame, { ...calls(values), most: 3 }, [3, 3]),
+	given(
+		'function solve(x) { return Number(x); }',
+		calls(
+			'["Infinity"], 2.5, ["-Infinity"], 2.5, ["NaN"], 2.5, ["Infinity"], 1e308, ["9"], 9, ["9.000001"], 9, ["1e9"], 1000000007, ["3000000000000000.5"], 3000000000000000',
+		),
+		[2, 8],
+	),
+	given('function solve(x) { return -x; }', calls('[0], 0, [1], -1, [2.5], -2.5, [2.5], 2.5'), [3, 4]),
+	given(jsSame, calls('[1], [1], [1], [1, 1], [2], [1]', ',"wrapped":true'), [1, 3]),
+	given(jsSame, calls('[1], [1]'), [0, 1]),
+	given('class Solution { solve(x) { return x; } }', calls('[1], 1'), [1, 1]),
+	given('function other(x) { return x; }', calls('[1], 1'), [0, 1]),
+	given('function solve(x) { throw new Error("x"); }', calls('[1], 1, [2], 2'), [0, 2]),
+	given('function solve(x) { process.exit(0); }', calls('[1], 1'), [0, 1]),
+	given('process.exit(0)', calls('[1], 1'), 'load'),
+	given('function solve(x {', calls('[1], 1'), 'load'),
+	given(
+		jsSquare,
+		asserted(
+			'assert(solve(3) === 9)',
+			'assert(solve(3) === 8)',
+			'assert.strictEqual(solve(3), 9)',
+			'assert.ok(solve(3))',
+			'assert.equal(solve(3), 8)',
+		),
+		[3, 5],
+	),
+	given(jsSquare, asserted('assert(true)', 'solve(3)'), [1, 2]),
+	given(jsSquare, asserted('assert(solve(3) === 9'), 'fault'),
+	given(jsSquare, asserted('const chai = require("chai"); assert(solve(3) === 9)'), 'fault'),
+	given(jsSquare, asserted('try { require("chai") } catch {}\nassert(solve(3) === 9)'), [1, 1]),
+	given(jsSquare, asserted('const test = require("node:test"); test("x", () => assert(solve(3) === 9))'), 'fault'),
+	given(jsSquare, asserted('it("squares", () => assert(solve(3) === 9))'), 'fault'),
+	given(
+		'function solve() { throw new ReferenceError("expect is not defined"); }',
+		asserted('assert(solve(3) === 9)'),
+		[0, 1],
+	),
+	given(
+		jsSquare,
+		asserted(
+			...['8', '9'].flatMap((value) => [
+				`(async () => { const x = await solve(3); assert.strictEqual(x, ${value}); })()`,
+				`Promise.resolve(solve(3)).then((x) => assert(x === ${value}))`,
+				`const x = solve(3); setTimeout(() => assert(x === ${value}), 5)`,
+				`const main = async () => { await null; assert(solve(3) === ${value}); };\nmain().catch((error) => { console.error(error); process.exit(1); })`,
+				`const main = async () => { await null; assert(solve(3) === ${value}); };\nmain().then(() => process.exit(0), () => process.exit(2))`,
+				`if (solve(3) !== ${value}) process.exitCode = 1;`,
+				`if (solve(3) !== ${value}) process.exit(1);`,
+				`const x = solve(3); process.on("exit", () => assert(x === ${value}));`,
+				`assert.rejects(async () => { if (solve(3) === ${value}) throw new Error("x"); })`,
+				`Promise.resolve().then(() => assert(solve(3) === ${value})).catch(() => {})`,
+			]),
+		),
+		[10, 20],
+	),
+	given(
+		'const solve = (x) => x;',
+		asserted(
+			'for (const x of solve([])) assert(x > 0)',
+			'solve([]).forEach((x) => assert.ok(x > 0))',
+			'const assert = (x) => { if (!x) throw new Error(); }; assert(solve(3) === 3)',
+			'// assert(x)\nif (solve(3) !== 3) throw new Error();',
+			'await new Promise(() => solve(3))',
+		),
+		[2, 5],
+	),
+	given(
+		'function solve() { return "9"; }',
+		asserted(
+			'assert.equal(solve(3), 9)',
+			'require("assert/strict").equal(solve(3), 9)',
+			'assert.strict.equal(solve(3), 9)',
+			'require("node:assert").strict.equal(solve(3), 9)',
+		),
+		[1, 4],
+	),
+	given(
+		`${jsSquare}module.exports = { solve };`,
+		asserted(
+			'const { solve } = require("./solution");\nassert(solve(3) === 9)',
+			'assert(require("../answer.js").solve(3) === 8)',
+		),
+		[1, 2],
+	),
+	given(
+		'async function solve(x) { if (x < 0) throw new RangeError("r"); return x; }',
+		asserted(
+			'solve(3).then((x) => assert(x === 3))',
+			'await assert.rejects(solve(-1), RangeError)',
+			'assert(solve(3))',
+			'assert(solve(3) === 3)',
+			'solve(-1)',
+		),
+		[2, 5],
+	),
+	given('async function solve(x) { return x; }', calls('[1], 1, [1], 2'), [1, 2]),
+	given(
+		'class Box {}\nfunction solve() { return new Box(); }',
+		asserted(
+			'assert(typeof solve(3) === "object")',
+			'assert(typeof solve(3) === "function")',
+			'assert(JSON.stringify([solve(3)]) === "[null]")',
+		),
+		[1, 3],
+	),
+	given(
+		'function solve() { return { a: [0.1 + 0.2], b: null }; }',
+		calls('[1], {"b": null, "a": [0.3]}, [1], {"a": [0.3]}'),
+		[1, 2],
+	),
+	given('function solve() { return {}; }', calls('[1], {"a": null}, [1], {"toString": null}, [1], []'), [0, 3]),
+	given(
+		'const fs = require("node:fs");\nfunction solve() { fs.writeSync(1, \'{"error":["constructor",{"name":{"toString":1}}]}\\n\'); return 9; }',
+		asserted('assert(solve(3) === 9)'),
+		[0, 1],
+	),
+	given(
+		jsSquare,
+		asserted('console.assert(solve(3) === 9)', 'console.assert(solve(3) === 8)', 'console.log(solve(3))'),
+		[2, 3],
+	),
+	given(
+		'class A {}\nfunction solve() { return new A(); }',
+		asserted(
+			'assert(solve(3))',
+			'console.assert(solve(3))',
+			'assert.ok(solve(3))',
+			'require("assert")(solve(3))',
+			'require("node:assert/strict").ok(solve(3))',
+			'assert.deepEqual(solve(3), {})',
+			'assert(solve(3) instanceof Object)',
+			'assert("x" in solve(3))',
+			'assert.deepEqual(Object.keys(solve(3)), [])',
+		),
+		[0, 9],
+	),
+	given(
+		jsSquare,
+		asserted('require("node:path"); assert(solve(3) === 9)', 'module.exports = 1; assert(solve(3) === 9)'),
+		[2, 2],
+	),
+	given(jsSquare, asserted('assert(candidate(3) === 9)'), [1, 1]),
+	given(
+		`${jsSquare}const expect = () => ({ toBe() {} }); const helper = 5;`,
+		asserted('assert(solve(3) === helper + 4)', 'const helper = 6; assert(solve(3) === helper + 4)'),
+		[1, 2],
+	),
+	given(`${jsSquare}const expect = () => ({ toBe() {} });`, asserted('expect(solve(3)).toBe(8)'), 'fault'),
+	given(`${jsSquare}var Math = { abs: () => 0 };`, asserted('assert(Math.abs(solve(3) - 8) < 0.5)'), [0, 1]),
+	given(jsSquare, { ...asserted('assert(solve(3) === limit)'), setup: ['const limit = 9;'] }, [1, 1]),
+	given(
+		jsSquare,
+		asserted('assert(solve(3) === nothing)', 'assert(typeof nothing === "undefined" && solve(3) === 9)'),
+		[1, 2],
+	),
+	given(
+		'class Box { constructor(x) { this.x = x } twice() { return this.x * 2 } }\nconst box = new Box(1);\nfunction solve(x) { return x === box; }',
+		asserted(
+			'const b = new Box(3); assert(b.x === 3 && b.twice() === 6); b.x = 4; assert(b.twice() === 8)',
+			'assert(solve(box) === true)',
+			'assert(solve(new Box(1)) === false)',
+			'assert(box === box && solve(box))',
+		),
+		[4, 4],
+	),
+	given(
+		'async function solve(x) { return x; }',
+		asserted('assert((await solve(3)) === 3)', 'assert((await solve(3)) === 4)'),
+		[1, 2],
+	),
+	given(
+		'function solve(x) { throw x === 1 ? new TypeError("t") : x === 2 ? new RangeError("r") : new Error("e"); }',
+		asserted(
+			'assert.throws(() => solve(1), TypeError)',
+			'assert.throws(() => solve(2), RangeError)',
+			'assert.throws(() => solve(3), TypeError)',
+			'assert.throws(() => solve(3), /e/)',
+		),
+		[3, 4],
+	),
+	given('function solve() { process.exit(0); }', asserted('try { solve(); } catch {}\nassert(true)'), [0, 1]),
+	given(
+		jsSame,
+		asserted(
+			'for (const x of [null, undefined, true, "s", 1.5, 3n, NaN, Infinity, -Infinity, [1, [2]], { a: { b: 1 } }, new Map([[1, { a: 2 }]]), new Set([1, 2]), new Date(5)]) assert.deepStrictEqual(solve(x), x)',
+			'assert(Object.is(solve(-0), -0) && !Object.is(solve(0), -0))',
+			'assert.deepStrictEqual(Object.keys(solve(JSON.parse(\'{"__proto__": 1}\'))), ["__proto__"])',
+			'assert(solve(() => 1) === 1)',
+		),
+		[3, 4],
+	),
+	given(
+		'function solve(x) { return "é".repeat(x); }',
+		asserted('assert(solve(70000).length === 70000)', 'assert(solve(1) === "é")'),
+		[2, 2],
+	),
+	given(
+		'function solve(x) { return { x, a: [x] }; }',
+		asserted('const o = solve(1); o.x = 5; o.y = 6; delete o.a; assert.deepEqual(o, { x: 5, y: 6 })'),
+		[1, 1],
+	),
+];
