@@ -14,28 +14,71 @@ const columns = [
 ];
 const entryPoints = ['entry_point', 'fn_name', 'func_name', 'function_name', 'function'];
 
+export type ProgramLanguage = 'python' | 'javascript';
+
 /** What a row says about the code that it asks for. */
 export interface CodeTests {
 	/** The tests as one text, however the column holds them. */
 	readonly text: string;
 	/** The function that is asked for. */
 	readonly entryPoint: string;
+	readonly language: ProgramLanguage;
+	/** A right program, from the row's gold answer. */
+	readonly gold: string;
 }
 
-const identifier = /^[A-Za-z_]\w{0,99}$/;
+const identifier = /^[A-Za-z_$][\w$]{0,99}$/;
 
 /** The tests of a row about code; null when the row has none. */
-export function codeTestsOf({ row }: Pick<ProbeRow, 'row'>): CodeTests | null {
+export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): CodeTests | null {
 	for (const column of columns) {
 		const value = row[column];
 		if (value === undefined || value === null || value === '' || typeof value === 'number') continue;
 		if (Array.isArray(value) && value.length === 0) continue;
 		const parts = Array.isArray(value) ? value : [value];
 		const text = parts.map((part) => (typeof part === 'string' ? part : JSON.stringify(part))).join('\n');
-		const named = entryPoints.map((name) => row[name]).find((name) => typeof name === 'string');
-		if (typeof named === 'string' && identifier.test(named)) return { text, entryPoint: named };
-		const called = /\bassert\s+(?:not\s+)?\(?\s*([A-Za-z_]\w*)\s*\(/.exec(text)?.[1];
-		return { text, entryPoint: called ?? 'solve' };
+		const gold = fencedCode(answer);
+		const called = /\b(?:assert|console\.assert|assert\.\w+)\b\s*(?:not\s+)?\(?\s*([A-Za-z_$][\w$]*)\s*\(/.exec(
+			text,
+		)?.[1];
+		return {
+			...{ text, gold, language: languageOf(row, gold, text) },
+			entryPoint: entryPointIn(row) ?? entryPointIn(row.metadata) ?? entryPointIn(value) ?? called ?? 'solve',
+		};
 	}
 	return null;
+}
+
+const fencedCode = (text: string) => /```[^\n]*\n(.*?)```/s.exec(text)?.[1] ?? text;
+
+/** The name of the function in a column of its own, or inside the tests: APPS, LiveCodeBench and SYNTHETIC-1 have it there. */
+function entryPointIn(value: unknown, depth = 0): string | null {
+	if (typeof value === 'string' && /^\s*[[{]/.test(value)) return entryPointIn(parsed(value), depth);
+	if (typeof value !== 'object' || value === null || depth > 2) return null;
+	if (Array.isArray(value)) return entryPointIn(value[0], depth + 1);
+	const record = value as Readonly<Record<string, unknown>>;
+	const name = entryPoints.map((key) => record[key]).find((one) => typeof one === 'string' && identifier.test(one));
+	if (typeof name === 'string') return name;
+	return depth === 0 ? entryPointIn(record.test_cases, depth + 1) : null;
+}
+
+function parsed(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return null;
+	}
+}
+
+const javascript =
+	/\bconsole\.(?:assert|log)\b|\bassert\.\w+\(|===|=>|\brequire\(|\b(?:const|let|var)\s+\w+\s*=|\bfunction\s*\w*\(/;
+const python = /^\s*(?:def|class|import|from|assert|for|if)\s[^{]*$/m;
+
+/** What a column says, else what the gold answer and the tests are written in; Python where nothing shows. */
+function languageOf(row: ProbeRow['row'], ...texts: readonly string[]): ProgramLanguage {
+	const named = [row.language, row.lang, row.programming_language].find((one) => typeof one === 'string');
+	if (typeof named === 'string' && /^(?:javascript|js|typescript|ts|node)/i.test(named)) return 'javascript';
+	if (typeof named === 'string' && /^py/i.test(named)) return 'python';
+	const telling = texts.find((text) => python.test(text) !== javascript.test(text));
+	return telling !== undefined && javascript.test(telling) ? 'javascript' : 'python';
 }

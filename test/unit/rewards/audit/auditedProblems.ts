@@ -35,3 +35,16 @@ export const codeProblems: readonly SampledProblem[] = [
 	problem('Write add(a, b).', 'def add(a, b):\n    return a + b', null, { tests: test }),
 	problem('Write double(a).', 'def double(a):\n    return 2 * a', null, { tests: double }),
 ];
+
+const javascriptTest = 'assert(add(1, 2) == 3)\nassert(add(20, 22) == 42)\nassert(add(-5, 5) == 0)';
+const javascriptDouble = 'assert(double(4) == 8)\nassert(double(21) == 42)\nassert(double(-3) == -6)';
+
+/** The same for JavaScript. */
+export const javascriptProblems: readonly SampledProblem[] = [
+	problem('Write add(a, b).', 'function add(a, b) {\n  return a + b;\n}', null, {
+		...{ tests: javascriptTest, entry_point: 'add' },
+	}),
+	problem('Write double(a).', 'function double(a) {\n  return 2 * a;\n}', null, {
+		...{ tests: javascriptDouble, entry_point: 'double' },
+	}),
+];

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { codeTestsOf } from '../../../../src/core/reward/audit/codeTests.ts';
 import type { ProbeRow } from '../../../../src/core/reward/audit/probe.ts';
 import { probes } from '../../../../src/core/reward/audit/probes.ts';
 import { findSandbox } from '../../../../src/rewards/sandbox/findSandbox.ts';
-import { codeProblems, numberProblems } from './auditedProblems.ts';
+import { codeProblems, javascriptProblems, numberProblems } from './auditedProblems.ts';
 import { audit, contextOf, foundBy, openRunner, r1 } from './auditHosts.ts';
 
 const ids = probes.filter(({ id }) => id.startsWith('code-') && id !== 'code-as-answer').map(({ id }) => id);
-const file = join(import.meta.dirname, 'naiveCode.reward.py');
 
 /** What else a reward of code may fall for. */
 const others = [
@@ -28,14 +28,24 @@ const others = [
 	'judge-instruction',
 ];
 
-/** Which reward of naiveCode.reward.py falls for which probes. */
-const fools: Readonly<Record<string, readonly string[]>> = {
-	exit_status: ['code-exit', 'code-equals-everything', 'code-swallows-failure', 'code-reads-test'],
-	printed: ['code-prints-success', 'code-equals-everything'],
-	runs_first: ['code-overwrites-test'],
-	tolerant: ['code-infinite', 'code-brings-comparison'],
-	slow_is_fine: ['code-endless', 'code-stub'],
-};
+/** Which reward of the file, in Python and in TypeScript, falls for which probes. */
+const fools = {
+	'naiveCode.reward.py': {
+		exit_status: ['code-exit', 'code-equals-everything', 'code-swallows-failure', 'code-reads-test'],
+		printed: ['code-prints-success', 'code-equals-everything'],
+		runs_first: ['code-overwrites-test'],
+		tolerant: ['code-infinite', 'code-brings-comparison'],
+		rounded: ['code-near'],
+		slow_is_fine: ['code-endless', 'code-stub'],
+	},
+	'naiveCode.reward.ts': {
+		exitStatus: ['code-exit', 'code-equals-everything', 'code-swallows-failure', 'code-reads-test', 'code-near'],
+		printed: ['code-prints-success'],
+		runsFirst: ['code-overwrites-test'],
+		tolerant: ['code-infinite', 'code-brings-comparison'],
+		slowIsFine: ['code-endless', 'code-stub'],
+	},
+} satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 const isThere = await findSandbox().then(
 	() => true,
@@ -43,37 +53,112 @@ const isThere = await findSandbox().then(
 );
 
 describe('the probes of code', () => {
-	test('each finds the reward with its fault', async (context) => {
-		const runner = await openRunner(context, { file, context: contextOf(r1) });
-		const covered = new Set<string>();
-		for (const [reward, expected] of Object.entries(fools)) {
-			const report = await audit(runner, reward, codeProblems, { probes: expected });
+	for (const [name, rewards] of Object.entries(fools)) {
+		test(`each finds the reward with its fault: ${name}`, async (context) => {
+			const file = join(import.meta.dirname, name);
+			const runner = await openRunner(context, { file, context: contextOf(r1) });
+			const covered = new Set<string>();
+			for (const [reward, expected] of Object.entries(rewards) as [string, string[]][]) {
+				// One problem is enough: each attempt is a process.
+				const problems = (name.endsWith('.py') ? codeProblems : javascriptProblems).slice(0, 1);
+				const report = await audit(runner, reward, problems, { probes: expected });
+				assert.deepEqual(
+					report.probes.map(({ probe, outcome, detail }) => [probe, outcome, detail]),
+					ids.filter((id) => expected.includes(id)).map((id) => [id, 'finding', undefined]),
+					reward,
+				);
+				for (const id of foundBy(report)) covered.add(id);
+			}
+			assert.deepEqual([...covered].sort(), ids.toSorted());
+		});
+	}
+
+	for (const [language, problems, tried] of [
+		['python', codeProblems, [...ids, ...others]],
+		// The others are tried by codeTestsHacks.test.ts, which costs less.
+		[
+			'javascript',
+			javascriptProblems.slice(0, 1),
+			['code-equals-everything', 'code-swallows-failure', 'code-brings-comparison'],
+		],
+	] as const) {
+		test(`none finds the built-in reward that runs code in a sandbox: ${language}`, {
+			skip: !isThere && 'no sandbox here',
+		}, async (context) => {
+			const builtIns = [{ use: 'code-tests', name: 'code', timeoutSeconds: 2, language }];
+			const runner = await openRunner(context, { builtIns, context: contextOf(r1) });
+			const report = await audit(runner, 'code', problems, { probes: tried });
+			assert.equal(report.honest, 1);
 			assert.deepEqual(
-				report.probes.map(({ probe, outcome, detail }) => [probe, outcome, detail]),
-				expected.map((id) => [id, 'finding', undefined]),
-				reward,
+				report.findings.map(({ probe, evidence }) => [probe, evidence[0]?.completion]),
+				[],
 			);
-			for (const id of foundBy(report)) covered.add(id);
-		}
-		assert.deepEqual([...covered].sort(), ids.toSorted());
+			assert.deepEqual(
+				report.probes.filter(({ outcome }) => outcome === 'error'),
+				[],
+			);
+			for (const { probe, outcome } of report.probes) if (ids.includes(probe)) assert.equal(outcome, 'held', probe);
+		});
+	}
+
+	test('are in the language of the row, and for the function that its tests name', () => {
+		const found = (row: Record<string, unknown>, answer = '') => {
+			const tests = codeTestsOf({ row, answer });
+			return [tests?.entryPoint, tests?.language];
+		};
+		const apps = JSON.stringify({ fn_name: 'rotate', inputs: [[1]], outputs: [2] });
+		assert.deepEqual(found({ input_output: apps }), ['rotate', 'python']);
+		assert.deepEqual(found({ input_output: apps }, 'const rotate = (x) => x + 1;'), ['rotate', 'javascript']);
+		const cases = [{ input: '1', output: '2', testtype: 'functional' }];
+		const metadata = JSON.stringify({ func_name: 'rotate' });
+		assert.deepEqual(found({ public_test_cases: JSON.stringify(cases), metadata }), ['rotate', 'python']);
+		const inner = { test_cases: [{ type: 'function_call', fn_name: 'rotate', input: [1], output: 2 }] };
+		assert.deepEqual(found({ verification_info: JSON.stringify(inner) }), ['rotate', 'python']);
+		assert.deepEqual(found({ test_list: ['assert rotate(1) == 2'] }), ['rotate', 'python']);
+		assert.deepEqual(found({ tests: 'assert.equal(rotate(1), 2)' }), ['rotate', 'javascript']);
+		assert.deepEqual(found({ tests: 'console.assert(rotate(1) === 2)' }), ['rotate', 'javascript']);
+		assert.deepEqual(found({ tests: ['assert rotate(1) == 2'], language: 'JavaScript' }), ['rotate', 'javascript']);
+		assert.equal(codeTestsOf({ row: { tests: [] }, answer: '' }), null);
 	});
 
-	test('none finds the built-in reward that runs code in a sandbox', {
-		skip: !isThere && 'no sandbox here',
-	}, async (context) => {
-		const builtIns = [{ use: 'code-tests', name: 'code', timeoutSeconds: 2 }];
-		const runner = await openRunner(context, { builtIns, context: contextOf(r1) });
-		const report = await audit(runner, 'code', codeProblems, { probes: [...ids, ...others] });
-		assert.equal(report.honest, 1);
-		assert.deepEqual(
-			report.findings.map(({ probe, evidence }) => [probe, evidence[0]?.completion]),
-			[],
+	test('change the values of the right program only', async () => {
+		const run = promisify(execFile);
+		const near = (answer: string, language: string) => {
+			const row = {
+				prompt: '',
+				answer,
+				solution: null,
+				row: { tests: 'x', entry_point: 'f', language },
+				honest: '',
+				wrong: [],
+			};
+			const built = probes.find(({ id }) => id === 'code-near')?.build(row, { tags: r1, others: [] });
+			assert.ok(built);
+			return 'skip' in built ? [] : built.map(({ completion }) => /```\w+\n(.*)```/s.exec(completion)?.[1] as string);
+		};
+		assert.deepEqual(near('42', 'python'), []);
+		assert.deepEqual(near('42', 'javascript'), []);
+		const method = 'class Solution:\n    def f(self, x):\n        return x\n';
+		const values = '3, 2.5, True, "a", [1, 2], [], (1,), {1}, {"a": 1}, None';
+		const asked = `print([repr(g(x)) == repr(x) for g in [f] for x in [${values}]].count(True))`;
+		const programs = [
+			...near('def f(x):\n    return x\n', 'python').map((code) => `${code}\n${asked}`),
+			...near(method, 'python').map((code) => `${code}\n${asked.replace('[f]', '[Solution().f]')}`),
+		];
+		assert.equal(programs.length, 6);
+		const scripts = near('const f = (x) => x;\nmodule.exports = { f };', 'javascript').map(
+			(code) =>
+				`${code}\nconst same = (x) => JSON.stringify(f(x)) === JSON.stringify(x);\nconsole.log([3, 2.5, true, 'a', [1, 2], [], { a: 1 }, null].filter(same).length)`,
 		);
+		assert.equal(scripts.length, 3);
+		const outputs = await Promise.all([
+			...programs.map((code) => run('python3', ['-c', code])),
+			...scripts.map((code) => run(process.execPath, ['-e', code])),
+		]);
 		assert.deepEqual(
-			report.probes.filter(({ outcome }) => outcome === 'error'),
-			[],
+			outputs.map(({ stdout }) => stdout.trim()),
+			outputs.map(() => '0'),
 		);
-		for (const { probe, outcome } of report.probes) if (ids.includes(probe)) assert.equal(outcome, 'held', probe);
 	});
 
 	test('are left out where no row has tests', async (context) => {

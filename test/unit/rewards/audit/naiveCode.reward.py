@@ -69,6 +69,17 @@ def tolerant(completions, tests, **kwargs):
     return [score(*pair) for pair in zip(completions, tests)]
 
 
+def rounded(completions, tests, **kwargs):
+    """Compares what the values look like, to the first digit."""
+
+    def score(completion, test):
+        compared = re.sub(r"assert (.+) == (.+)", r"assert str(\1)[:1] == str(\2)[:1]", test)
+        program = _code(completion) + "\n" + compared + "\n"
+        return 1.0 if _run({"program.py": program}, ["program.py"])[0].returncode == 0 else 0.0
+
+    return [score(*pair) for pair in zip(completions, tests)]
+
+
 def slow_is_fine(completions, tests, **kwargs):
     """A test that takes too long has not failed, and where there is no code nothing can."""
 
