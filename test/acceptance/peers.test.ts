@@ -16,6 +16,7 @@ import { rewardHostFolder } from '../../src/rewards/rewardHostFolder.ts';
 import { exportRollouts } from '../../src/runs/exportRollouts.ts';
 import { openRun } from '../../src/runs/openRun.ts';
 import { root } from '../scripts/paths.ts';
+import { addsOnce, callingServer } from '../support/callingServer.ts';
 import { labCheckpoint } from '../support/labCheckpoint.ts';
 import { peerPython, runPeer } from '../support/peerPrograms.ts';
 import { readAll } from '../unit/runs/importers/foreignFixtures.ts';
@@ -121,6 +122,16 @@ describe('other programs', () => {
 		assert.deepEqual(rest, { chat: '2', streamed: '2', response: '2', text: thought.two });
 		assert.deepEqual(batch, [...Array(20).fill('2'), ...Array(20).fill('4')]);
 		assert.ok(logprobs > 5);
+	});
+
+	test('tools: loops of openai and langchain-openai over a policy on a server that calls them', async () => {
+		await using upstream = await callingServer(addsOnce);
+		const search = ['--strategy', 'self-consistency', '--param', 'n=3', '--max-tokens', '20'];
+		const url = await serve('--policy', upstream.url, '--model', 'tiny', ...search);
+		const said = await runPeer(await peerPython('clients'), 'tools_client.py', ['tiny'], clientOf(url));
+		const sums = [5, 9];
+		const langchain = [sums, true];
+		assert.deepEqual(said, { openai: [sums, true, true], chat: langchain, streamed: langchain, responses: langchain });
 	});
 
 	test('inspect-ai evaluates through its provider for OpenAI-compatible servers', async () => {
