@@ -13,7 +13,7 @@ import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
 import { openTable } from './dataset/openTable.ts';
 import { partsOf } from './dataset/partsTable.ts';
-import { problemRows } from './dataset/problemRows.ts';
+import { problemOf } from './dataset/problemRows.ts';
 import { openNamed } from './safeFile.ts';
 import { utf8Text } from './textEncoding.ts';
 
@@ -71,7 +71,8 @@ async function readProblems(path: string, columns: DatasetColumns): Promise<Prob
 		if ((table.size ?? 0) > largestDataset) throw tooLarge(`The dataset ${path}`, table.size ?? 0);
 		const problems: Problem[] = [];
 		let held = 0;
-		for await (const { problem } of problemRows(table, columns, { name: path })) {
+		for await (const row of table.scan()) {
+			const problem = problemOf(row, columns, { name: path });
 			problems.push(problem);
 			if (table.format !== 'parquet') continue;
 			// A few bytes of Parquet may be many rows.

@@ -126,7 +126,7 @@ describe('other programs', () => {
 
 	test('tools: loops of openai and langchain-openai over a policy on a server that calls them', async () => {
 		await using upstream = await callingServer(addsOnce);
-		const search = ['--strategy', 'self-consistency', '--param', 'n=3', '--max-tokens', '20'];
+		const search = ['--name', 'tiny', '--strategy', 'self-consistency', '--param', 'n=3', '--max-tokens', '20'];
 		const url = await serve('--policy', upstream.url, '--model', 'tiny', ...search);
 		const said = await runPeer(await peerPython('clients'), 'tools_client.py', ['tiny'], clientOf(url));
 		const sums = [5, 9];

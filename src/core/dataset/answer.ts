@@ -17,7 +17,7 @@ export function normaliseAnswer(answer: string): string {
 
 /** A gold answer as text; null when there is none that could be compared. */
 export function goldText(answer: unknown): string | null {
-	if (typeof answer === 'string') return normaliseAnswer(answer) === '' ? null : answer;
+	if (typeof answer === 'string') return answer.trim() === '' ? null : answer;
 	if (typeof answer === 'boolean') return String(answer);
 	if (typeof answer !== 'number' || !Number.isFinite(answer)) return null;
 	// Never "1e+21": nobody answers in that form.

@@ -31,6 +31,8 @@ export type ParsedRow =
 
 /** Problems with this text are the same problem: it decides the split. */
 export function promptKey(prompt: string): string {
+	// Most prompts are printable ASCII with single blanks: there is nothing to normalize.
+	if (!/[^ -~]/.test(prompt) && !prompt.includes('  ')) return prompt.trim();
 	const text = prompt.normalize('NFC').trim();
 	return /[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, ' ') : text;
 }
@@ -94,7 +96,8 @@ export function parseDatasetRow(
 		return fault(`has a "${columns.solution}" that is not a text`, 'Write the solution as a text or leave it out.');
 	}
 	for (const part of [prompt, answer, solution]) {
-		const reserved = part === null ? undefined : specialTokens.find((token) => part.includes(token));
+		const reserved =
+			part === null || !part.includes('<') ? undefined : specialTokens.find((token) => part.includes(token));
 		if (reserved) return fault(`holds the reserved symbol ${reserved}`, 'Remove it from the text.');
 	}
 	return { kind: 'row', problem: { prompt, answer, solution, key: promptKey(prompt), row } };

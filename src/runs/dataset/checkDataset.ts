@@ -8,7 +8,7 @@ import { inTurns } from '../importers/turns.ts';
 import type { OnWalk } from './dataTable.ts';
 import { rowsOf } from './exportRows.ts';
 import { openTable } from './openTable.ts';
-import { problemRows } from './problemRows.ts';
+import { problemOf } from './problemRows.ts';
 import { sampleTable } from './sampleTable.ts';
 import { openTests } from './walkOverlaps.ts';
 
@@ -48,8 +48,9 @@ export async function checkDataset(
 		for (const one of against) tests.push(await openTests(one, signal, named.prompt));
 		const counter = new DatasetCounter(tests);
 		let rows = 0;
-		for await (const { row, problem } of problemRows(table, columns, { name, signal, onWalk, advice: actionOf })) {
-			counter.add(row, problem);
+		const reading = { name, advice: actionOf };
+		for await (const read of table.scan(signal, onWalk)) {
+			counter.add(read.row, problemOf(read, columns, reading));
 			rows++;
 		}
 		if (rows === 0) throw new Failure('invalid', `${name} has no rows.`, 'Name another file.');

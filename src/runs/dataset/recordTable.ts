@@ -98,7 +98,9 @@ export class RecordTable implements DataTable {
 		const portion = Math.max(4096, Math.min(chunkBytes, (this.#marks[mark + 1] ?? this.size) - start));
 		for await (const { places, bytes, chunkAt } of this.#places(start, true, undefined, portion)) {
 			for (const place of places) {
-				if (row >= from) rows.push(await this.#row(row, place, bytes, chunkAt));
+				// Lines are counted from the mark here, so there are none to tell.
+				const unnumbered = { start: place.start, end: place.end };
+				if (row >= from) rows.push(await this.#row(row, unnumbered, bytes, chunkAt));
 				if (++row >= end) return rows;
 			}
 		}
@@ -113,9 +115,7 @@ export class RecordTable implements DataTable {
 			for (const place of places) {
 				if (row % rowsPerMark === 0) marks.push(place.start);
 				const read = this.#row(row++, place, bytes, chunkAt);
-				const { line } = place;
-				const whole = read instanceof Promise ? await read : read;
-				yield line === undefined ? whole : { ...whole, line };
+				yield read instanceof Promise ? await read : read;
 				if (turns.due) await turns.pass();
 			}
 			onWalk?.(at, this.size);
@@ -163,35 +163,42 @@ export class RecordTable implements DataTable {
 		}
 	}
 
-	#row(row: number, { start, end }: Place, bytes: Uint8Array, chunkAt: number): TableRow | Promise<TableRow> {
+	#row(row: number, place: Place, bytes: Uint8Array, chunkAt: number): TableRow | Promise<TableRow> {
+		const { start, end } = place;
 		if (end - start > longestRecord)
 			return {
-				row,
+				...placed(row, place),
 				value: null,
 				fault: `has ${end - start} bytes, more than the ${longestRecord} that are read`,
 			};
-		if (start >= chunkAt) return this.#parsed(row, bytes.subarray(start - chunkAt, end - chunkAt), end);
+		if (start >= chunkAt) return this.#parsed(row, bytes.subarray(start - chunkAt, end - chunkAt), place);
 		// A record that began in the portion before is read again.
-		return this.#file.read(start, end - start).then((own) => this.#parsed(row, own, end));
+		return this.#file.read(start, end - start).then((own) => this.#parsed(row, own, place));
 	}
 
-	#parsed(row: number, bytes: Uint8Array, end: number): TableRow {
+	#parsed(row: number, bytes: Uint8Array, place: Place): TableRow {
 		let text: string;
 		try {
 			text = this.#decoder.decode(bytes);
 		} catch {
-			return { row, value: null, fault: 'is not UTF-8', action: encodingAdvice(bytes) };
+			return { ...placed(row, place), value: null, fault: 'is not UTF-8', action: encodingAdvice(bytes) };
 		}
 		const syntax = this.#syntax;
 		if (syntax.format === 'csv' || syntax.format === 'tsv') {
-			return { row, value: rowOfFields(syntax.names, parseSeparated(text, syntax.delimiter)), fault: null };
+			const value = rowOfFields(syntax.names, parseSeparated(text, syntax.delimiter));
+			return { ...placed(row, place), value, fault: null };
 		}
 		try {
 			const value: unknown = JSON.parse(text);
-			return isRow(value) ? { row, value, fault: null } : { row, value: rowOfValue(value), fault: null, bare: true };
+			if (!isRow(value)) return { ...placed(row, place), value: rowOfValue(value), fault: null, bare: true };
+			// Most rows: one object is made, without a copy.
+			const { line } = place;
+			return line === undefined ? { row, value, fault: null } : { row, value, fault: null, line };
 		} catch {
-			const fault = end >= this.size ? 'is not whole JSON: it may still be being written' : 'is not JSON';
-			return { row, value: null, fault };
+			const fault = place.end >= this.size ? 'is not whole JSON: it may still be being written' : 'is not JSON';
+			return { ...placed(row, place), value: null, fault };
 		}
 	}
 }
+
+const placed = (row: number, { line }: Place) => (line === undefined ? { row } : { row, line });

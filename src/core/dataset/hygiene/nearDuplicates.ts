@@ -51,7 +51,9 @@ export class NearDuplicates {
 	#blocks = new Uint32Array(256);
 	#starts = new Uint32Array(256);
 	#lengths = new Uint32Array(256);
-	#keys = new Uint32Array(256 * bands);
+	/** 1: its shingles rise and are all different; they are put in that order when the text is first compared. */
+	#sorted = new Uint8Array(256);
+	readonly #keys = Array.from({ length: bands }, () => new Uint32Array(256));
 	readonly #pool: Uint32Array[] = [];
 	/** Used of the last block. */
 	#used = blockLength;
@@ -93,7 +95,7 @@ export class NearDuplicates {
 				key = Math.imul(key ^ (this.#signature[k] as number), 0x9e3779b1);
 				key ^= key >>> 15;
 			}
-			this.#keys[i * bands + b] = mix32(key);
+			(this.#keys[b] as Uint32Array)[i] = mix32(key);
 		}
 		return true;
 	}
@@ -101,16 +103,16 @@ export class NearDuplicates {
 	/** All groups; it yields now and then, so that its caller can do something else. */
 	*search(): Generator<void, DuplicateGroup[]> {
 		const parents = Uint32Array.from({ length: this.#size }, (_, i) => i);
-		const places = new Float64Array(this.#size);
+		const all = new Float64Array(this.#size);
+		const met = new MetKeys(this.#size);
 		let left = this.#size * comparisonsPerText;
 		for (let b = 0; b < bands; b++) {
-			for (let i = 0; i < this.#size; i++) places[i] = (this.#keys[i * bands + b] as number) * mostTexts + i;
-			places.sort();
+			const places = this.#shared(b, met, all);
 			yield;
-			for (let from = 0, seen = 0; from < this.#size; ) {
+			for (let from = 0, seen = 0; from < places.length; ) {
 				const key = keyOf(places[from] as number);
 				let to = from + 1;
-				while (to < this.#size && keyOf(places[to] as number) === key) to++;
+				while (to < places.length && keyOf(places[to] as number) === key) to++;
 				for (let at = from + 1; at < to; at++) {
 					const i = textOf(places[at] as number);
 					const last = Math.min(at, from + mostCompared);
@@ -139,7 +141,21 @@ export class NearDuplicates {
 		return [...groups.values()].sort(([a = 0], [b = 0]) => a - b);
 	}
 
-	/** Different hashes of the runs of words of a text, rising; they are overwritten by the next text. */
+	/** The texts of a band by their keys, rising; most of those that share theirs with no other text are left out. */
+	#shared(band: number, met: MetKeys, into: Float64Array): Float64Array {
+		const keys = this.#keys[band] as Uint32Array;
+		const size = this.#size;
+		met.clear();
+		for (let i = 0; i < size; i++) met.add(keys[i] as number);
+		let count = 0;
+		for (let i = 0; i < size; i++) {
+			const key = keys[i] as number;
+			if (met.twice(key)) into[count++] = key * mostTexts + i;
+		}
+		return into.subarray(0, count).sort();
+	}
+
+	/** Hashes of the runs of words of a text; they are overwritten by the next text. */
 	#shinglesOf(words: WordHashes): Uint32Array {
 		const run = Math.min(this.#shingle, words.length);
 		const count = words.length - run + 1;
@@ -153,12 +169,24 @@ export class NearDuplicates {
 			}
 			set[at] = hash;
 		}
-		set.subarray(0, count).sort();
+		return set.subarray(0, count);
+	}
+
+	/** Puts a text's shingles in order, each once. */
+	#sort(i: number): void {
+		if (this.#sorted[i] === 1) return;
+		this.#sorted[i] = 1;
+		const start = this.#starts[i] as number;
+		const set = (this.#pool[this.#blocks[i] as number] as Uint32Array).subarray(
+			start,
+			start + (this.#lengths[i] as number),
+		);
+		set.sort();
 		let distinct = 0;
-		for (let at = 0; at < count; at++) {
+		for (let at = 0; at < set.length; at++) {
 			if (distinct === 0 || set[at] !== set[distinct - 1]) set[distinct++] = set[at] as number;
 		}
-		return set.subarray(0, distinct);
+		this.#lengths[i] = distinct;
 	}
 
 	#keep(i: number, set: Uint32Array): void {
@@ -206,6 +234,8 @@ export class NearDuplicates {
 	#alike(a: number, b: number): boolean {
 		const [left, right] = [this.#pool[this.#blocks[a] as number], this.#pool[this.#blocks[b] as number]];
 		if (left === undefined || right === undefined) return false;
+		this.#sort(a);
+		this.#sort(b);
 		let [i, j] = [this.#starts[a] as number, this.#starts[b] as number];
 		const [endA, endB] = [i + (this.#lengths[a] as number), j + (this.#lengths[b] as number)];
 		const all = (this.#lengths[a] as number) + (this.#lengths[b] as number);
@@ -231,7 +261,33 @@ export class NearDuplicates {
 		this.#blocks = grown(this.#blocks);
 		this.#starts = grown(this.#starts);
 		this.#lengths = grown(this.#lengths);
-		this.#keys = grown(this.#keys);
+		this.#sorted = grownBytes(this.#sorted);
+		for (const [b, keys] of this.#keys.entries()) this.#keys[b] = grown(keys);
+	}
+}
+
+/** Which keys may have been met twice: sorting those alone is several times as fast, as few texts of a band share a key. */
+class MetKeys {
+	/** 0, 1, or 2 for more, of the keys with the same last bits. */
+	readonly #times: Uint8Array;
+
+	constructor(keys: number) {
+		let slots = 1 << 12;
+		while (slots < keys * 4) slots *= 2;
+		this.#times = new Uint8Array(slots);
+	}
+
+	clear(): void {
+		this.#times.fill(0);
+	}
+
+	add(key: number): void {
+		const slot = key & (this.#times.length - 1);
+		if ((this.#times[slot] as number) < 2) (this.#times[slot] as number)++;
+	}
+
+	twice(key: number): boolean {
+		return this.#times[key & (this.#times.length - 1)] === 2;
 	}
 }
 
@@ -252,6 +308,12 @@ function rootOf(parents: Uint32Array, i: number): number {
 
 function grown(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
 	const larger = new Uint32Array(array.length * 2);
+	larger.set(array);
+	return larger;
+}
+
+function grownBytes(array: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+	const larger = new Uint8Array(array.length * 2);
 	larger.set(array);
 	return larger;
 }

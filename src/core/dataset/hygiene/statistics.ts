@@ -60,9 +60,7 @@ export class FactsCounter {
 		if (answer !== null) this.#answer.add(answer.length);
 		if (solution !== null) this.#solution.add(solution.length);
 		if (prompt === null || this.#vocabulary.full) return;
-		for (let i = 0; i < words.length; i++) {
-			this.#vocabulary.add(words.low[i] as number, words.high[i] as number, 0);
-		}
+		this.#vocabulary.addAll(words.low, words.high, words.length);
 	}
 
 	get facts(): DatasetFacts {

@@ -5,14 +5,13 @@ import { wordsOf } from './words.ts';
 const [primeLow, primeHigh] = [0x01000193, 0x85ebca6b];
 const [basisLow, basisHigh] = [0x811c9dc5, 0x9e3779b9];
 
-const letter = 1;
-const operator = 2;
-const space = 3;
 const other = 0;
-/** What `wordsOf` makes of each ASCII character. */
-const kinds = new Uint8Array(128).map((_, code) => {
+const operator = 1;
+const space = 2;
+/** What `wordsOf` makes of each ASCII character: of letters and digits themselves in lower case, of others their kind. */
+const folded = new Uint8Array(128).map((_, code) => {
 	const character = String.fromCharCode(code);
-	if (/[A-Za-z0-9]/.test(character)) return letter;
+	if (/[A-Za-z0-9]/.test(character)) return character.toLowerCase().charCodeAt(0);
 	if ('-+*/^%=<>|~'.includes(character)) return operator;
 	return /\s/.test(character) ? space : other;
 });
@@ -34,11 +33,11 @@ export class WordHashes {
 		/** Where the stretch without white space began, and how many words there were before. */
 		let [from, before] = [0, 0];
 		for (let i = 0; i < text.length; i++) {
-			let code = text.charCodeAt(i);
+			const code = text.charCodeAt(i);
 			if (code >= 128) {
 				// No word and no normalization reaches across white space: the stretch is read by the general rule.
 				let end = i;
-				while (end < text.length && kinds[text.charCodeAt(end)] !== space) end++;
+				while (end < text.length && folded[text.charCodeAt(end)] !== space) end++;
 				this.length = before;
 				for (const word of wordsOf(text.slice(from, end))) this.#addWord(word);
 				inWord = false;
@@ -47,11 +46,10 @@ export class WordHashes {
 				[from, before] = [end + 1, this.length];
 				continue;
 			}
-			const kind = kinds[code] as number;
-			if (kind === letter) {
-				if (code >= 65 && code <= 90) code += 32;
-				low = Math.imul(low ^ code, primeLow);
-				high = Math.imul(((high << 5) | (high >>> 27)) ^ code, primeHigh);
+			const kind = folded[code] as number;
+			if (kind > space) {
+				low = Math.imul(low ^ kind, primeLow);
+				high = Math.imul(((high << 5) | (high >>> 27)) ^ kind, primeHigh);
 				inWord = true;
 				continue;
 			}
