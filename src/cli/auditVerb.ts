@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { clusterFindings, type FindingCluster } from '../core/reward/audit/findingClusters.ts';
 import type { AuditFinding, AuditReport } from '../protocol/audit.ts';
 import { auditProbes, auditReward, defaultAuditRows } from '../rewards/auditReward.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
@@ -10,7 +11,7 @@ import { sampleProblems } from '../rewards/sampleProblems.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { formatNumber } from './textForms.ts';
+import { counted, formatNumber } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 const options = {
@@ -122,7 +123,11 @@ const shorten = (text: string) => {
 	return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 };
 
-function findingLines({ severity, title, probe, fooled, rows, evidence, fix }: AuditFinding): string[] {
+const headLine = ({ severity, title, probe, fooled, rows }: AuditFinding): string =>
+	`  ${severity}: ${title} (${probe}), on ${fooled} of ${rows} rows`;
+
+function findingLines(finding: AuditFinding): string[] {
+	const { evidence, fix } = finding;
 	const [shown] = evidence;
 	const example =
 		shown === undefined
@@ -133,7 +138,13 @@ function findingLines({ severity, title, probe, fooled, rows, evidence, fix }: A
 					`    completion  ${shown.completion === '' ? '(empty)' : shorten(shown.completion)}`,
 					`    earns       ${formatNumber(shown.value)}, an honest right answer ${formatNumber(shown.honest)}`,
 				];
-	return [`  ${severity}: ${title} (${probe}), on ${fooled} of ${rows} rows`, ...example, `    fix         ${fix}`];
+	return [headLine(finding), ...example, `    fix         ${fix}`];
+}
+
+/** Findings of one cause: of the worst everything, of the others a line each. */
+function clusterLines({ cause, findings }: FindingCluster<AuditFinding>): string[] {
+	const [worst, ...others] = findings as [AuditFinding, ...AuditFinding[]];
+	return [`  ${cause} (${counted(findings.length, 'finding')})`, ...findingLines(worst), ...others.map(headLine)];
 }
 
 function reportOf(report: AuditReport): string[] {
@@ -144,7 +155,7 @@ function reportOf(report: AuditReport): string[] {
 	const on = data.length === 0 ? 'no data' : data.join(' and ');
 	return [
 		`${reward}: ${findings.length} of ${probes.length} probes earn what an honest right answer does (${formatNumber(honest)} on ${rows} rows)`,
-		...findings.flatMap(findingLines),
+		...clusterFindings(findings).flatMap(clusterLines),
 		...errors.map(({ probe, title, detail }) => `  failed: ${title} (${probe}): ${shorten(detail ?? '')}`),
 		`  ${count('held')} held, ${count('skipped')} left out, ${errors.length} failed; on ${printable(on)}`,
 		...remarks.map((remark) => `  ${printable(remark)}`),

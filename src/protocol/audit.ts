@@ -8,6 +8,8 @@ export const auditFindingSchema = v.object({
 	/** Id of the probe: `every-candidate`, `gold-from-prompt`. */
 	probe: v.string(),
 	title: v.string(),
+	/** What findings like it come from: "Compares numbers too loosely". */
+	cause: v.string(),
 	severity: v.picklist(auditSeverities),
 	/** Rows tried with it, and those on which it scored at least as high as the honest right answer. */
 	rows: v.number(),
@@ -18,6 +20,9 @@ export const auditFindingSchema = v.object({
 			prompt: v.string(),
 			answer: v.nullable(v.string()),
 			completion: v.string(),
+			truncated: v.optional(v.literal(true)),
+			/** The gold answer and the columns as they were scored; absent: they or a text are shortened, or were messages. */
+			given: v.optional(v.object({ answer: v.unknown(), row: v.record(v.string(), v.unknown()) })),
 			value: v.number(),
 			honest: v.number(),
 		}),

@@ -113,6 +113,8 @@ export const evidenceSchema = v.object({
 	size: count,
 	value: v.number(),
 	honest: v.number(),
+	/** It can become a labeled case: it holds all that was scored. */
+	whole: v.boolean(),
 });
 
 export const auditContentSchema = v.object({
@@ -126,6 +128,7 @@ export const auditContentSchema = v.object({
 		v.object({
 			probe: v.string(),
 			title: v.string(),
+			cause: v.string(),
 			severity: v.picklist(auditSeverities),
 			rows: count,
 			fooled: count,
@@ -254,6 +257,8 @@ export const resultRequests = {
 	debugRow: { params: v.object(row), result: done },
 	copyEvidence: { params: evidence, result: done },
 	openEvidence: { params: evidence, result: done },
+	/** Adds it to the reward's labeled cases. */
+	addCase: { params: evidence, result: v.object({ file: v.string(), line: count }) },
 	/** The group of a recorded rollout, in the rollouts panel. */
 	openRollouts: { params: v.object(row), result: done },
 } as const;

@@ -5,12 +5,13 @@ import { goldText } from '../core/dataset/answer.ts';
 import type { Verifier } from '../core/reward/accuracyReward.ts';
 import { baselineOf } from '../core/reward/audit/baseline.ts';
 import { type Footing, isJudged, readFooting } from '../core/reward/audit/footing.ts';
-import type { Probe, ProbeAttempt, ProbeContext, ProbeRow } from '../core/reward/audit/probe.ts';
+import type { AuditProbe, Probe, ProbeAttempt, ProbeContext, ProbeRow } from '../core/reward/audit/probe.ts';
 import {
 	type ProbeResult,
 	probeResult,
 	skippedProbe,
 	sortFindings,
+	type TriedAttempt,
 	type TriedRow,
 	targetSkip,
 } from '../core/reward/audit/probeResult.ts';
@@ -22,6 +23,7 @@ import { wrongAnswers } from '../core/reward/verification/wrongAnswers.ts';
 import type { Template } from '../core/text/template.ts';
 import type { AuditReport } from '../protocol/audit.ts';
 import type { ScoreError, ScoreRow } from '../protocol/scorer.ts';
+import { asksModel } from './asksModel.ts';
 import type { RewardRunner } from './rewardRunner.ts';
 
 export interface AuditRequest {
@@ -201,15 +203,26 @@ async function footingOf(
 const pythonTruncation =
 	'A Python reward is not told whether a completion was cut off: mask those in the recipe (mask_truncated_completions).';
 
+const noModel = 'The reward asks no model: its code names no judge and opens no connection.';
+
+/** What a labeled case needs besides the texts; null where it could not hold all that the reward is given. */
+function givenTo({ answer, row, messages }: ScoreRow): TriedAttempt['given'] {
+	if (messages !== undefined) return null;
+	const whole = answer === null || typeof answer === 'string' || typeof answer === 'boolean' || Number.isFinite(answer);
+	return whole ? { answer, row } : null;
+}
+
 async function tryProbe(
-	probe: Probe,
+	probe: AuditProbe,
 	rows: readonly AuditedRow[],
 	footing: Footing,
 	scoring: Scoring,
 	template: Template,
-	isPython: boolean,
+	{ isPython, mayAskModel }: { readonly isPython: boolean; readonly mayAskModel: boolean },
 ): Promise<ProbeResult> {
-	const target = targetSkip(probe, footing) ?? (probe.seesTruncation && isPython ? pythonTruncation : null);
+	const target =
+		targetSkip(probe, footing) ??
+		(probe.seesTruncation && isPython ? pythonTruncation : probe.asksModel && !mayAskModel ? noModel : null);
 	if (target !== null) return skippedProbe(probe, target);
 	const tried: { row: AuditedRow; honest: number; attempts: readonly ProbeAttempt[] }[] = [];
 	let reason = 'No row tells what the probe tries apart.';
@@ -222,23 +235,33 @@ async function tryProbe(
 		else if (built.length > 0) tried.push({ row, honest: stand.honest, attempts: built });
 	}
 	if (tried.length === 0) return skippedProbe(probe, reason);
-	const asked = tried.flatMap(({ row, attempts }) => attempts.map((attempt) => attemptRow(row, template, attempt)));
-	const scored = await scoring.score(asked, probe.alone);
+	const scoredRows = tried.flatMap(({ row, attempts }) =>
+		attempts.map((attempt) => attemptRow(row, template, attempt)),
+	);
+	const scored = await scoring.score(scoredRows, probe.alone);
 	let at = 0;
 	const results = tried.map(
 		({ honest, attempts }): TriedRow => ({
 			honest,
 			attempts: attempts.map(() => {
-				const { prompt, completion, answer } = asked[at] as ScoreRow;
+				const asked = scoredRows[at] as ScoreRow;
+				const { prompt, completion, truncated } = asked;
 				const { value, error } = scored[at++] as Scored;
-				return { prompt, completion, answer: goldText(answer), value, ...(error ? { error: rowError(error) } : {}) };
+				const texts = { prompt, completion, answer: goldText(asked.answer) };
+				return {
+					...texts,
+					truncated: truncated === true,
+					given: givenTo(asked),
+					value,
+					...(error ? { error: rowError(error) } : {}),
+				};
 			}),
 		}),
 	);
 	return probeResult(probe, results);
 }
 
-function chosen(ids: readonly string[] | undefined): readonly Probe[] {
+function chosen(ids: readonly string[] | undefined): readonly AuditProbe[] {
 	if (ids === undefined) return allProbes;
 	return ids.map((id) => {
 		const probe = allProbes.find((one) => one.id === id);
@@ -264,9 +287,11 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 	const { footing, error } = await footingOf(rows, scoring, template);
 	const results: ProbeResult[] = [];
 	const isPython = 'file' in runner.source && runner.source.file.endsWith('.py');
+	// Who names only such probes has them tried.
+	const mayAskModel = probes.every((probe) => probe.asksModel) || (await asksModel(runner));
 	for (const probe of probes) {
 		checkAborted(signal);
-		results.push(await tryProbe(probe, rows, footing, scoring, template, isPython));
+		results.push(await tryProbe(probe, rows, footing, scoring, template, { isPython, mayAskModel }));
 		onProgress?.(results.length, probes.length);
 	}
 	const honest = footing.rows.map((row) => row.honest).filter((value) => value !== null);

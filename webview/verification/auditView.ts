@@ -1,10 +1,11 @@
 import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { clusterFindings, type FindingCluster } from '../../src/core/reward/audit/findingClusters.ts';
 import type { ProbeOutcome } from '../../src/protocol/audit.ts';
 import type { AuditContent } from '../../src/protocol/verificationMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
-import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatDuration, formatNumber } from '../lib/format.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { formatCount, formatCounted, formatDuration, formatNumber } from '../lib/format.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
@@ -105,25 +106,46 @@ export class AuditView extends Disposable {
 			fill(this.#findings, element('p', null, words));
 			return;
 		}
-		fill(this.#findings, ...findings.map((finding, i) => this.#finding(finding, i)));
+		const numbered = findings.map((finding, number) => ({ cause: finding.cause, finding, number }));
+		fill(this.#findings, ...clusterFindings(numbered).map((cluster) => this.#cluster(cluster)));
 	}
 
-	#finding(finding: Finding, number: number): HTMLElement {
+	/** Findings of one cause: the worst as the example, the others on request. */
+	#cluster({ cause, findings }: FindingCluster<{ finding: Finding; number: number; cause: string }>): HTMLElement {
+		const [example, ...others] = findings.map(({ finding, number }, i) => this.#finding(finding, number, i === 0));
+		return element(
+			'section',
+			{ class: 'finding-cluster', aria: { label: plainLabel(cause) } },
+			element(
+				'h3',
+				null,
+				plainLabel(cause),
+				' ',
+				element('span', { class: 'quiet' }, formatCounted(findings.length, 'finding')),
+			),
+			example,
+			others.length > 0 &&
+				element(
+					'details',
+					{ class: 'more-findings' },
+					element('summary', null, `${formatCounted(others.length, 'more finding')} with this cause`),
+					element('div', { class: 'findings' }, ...others),
+				),
+		);
+	}
+
+	/** @param open whether its clearest row is shown at once */
+	#finding(finding: Finding, number: number, open: boolean): HTMLElement {
 		const { title, severity, rows, fooled, fix, evidence, probe } = finding;
 		const holder = element('div', { class: 'evidence-list' });
-		const shown = element(
-			'details',
-			null,
-			element('summary', null, evidence.length === 1 ? 'The clearest row' : `The ${evidence.length} clearest rows`),
-			holder,
-		);
+		const draw = (index: number) => this.#evidence(evidence[index] as Evidence, { finding: number, index, title });
+		const folded = [...evidence.keys()].slice(open ? 1 : 0);
+		const label = formatCounted(folded.length, open ? 'more row' : 'row');
+		const more = element('details', null, element('summary', null, label), holder);
 		// Texts are drawn when they are looked at.
-		shown.addEventListener('toggle', () => {
-			if (shown.open && holder.childElementCount === 0) {
-				holder.append(...evidence.map((one, i) => this.#evidence(one, { finding: number, index: i, title })));
-			}
+		more.addEventListener('toggle', () => {
+			if (more.open && holder.childElementCount === 0) holder.append(...folded.map(draw));
 		});
-		if (number === 0) shown.open = true;
 		return element(
 			'article',
 			{ class: `finding severity-${severity}`, aria: { label: `${severity}: ${plainLabel(title)}` } },
@@ -131,7 +153,7 @@ export class AuditView extends Disposable {
 				'header',
 				null,
 				element('span', { class: `badge severity ${severity}` }, severity),
-				element('h3', null, plainLabel(title)),
+				element('h4', null, plainLabel(title)),
 				element('code', { class: 'quiet' }, plainLabel(probe, 80)),
 			),
 			element(
@@ -140,19 +162,44 @@ export class AuditView extends Disposable {
 				`On ${formatCount(fooled)} of ${formatCount(rows)} rows it scored at least as high as an honest right answer.`,
 			),
 			element('p', null, element('strong', null, 'Likely fix: '), plainLabel(fix, 1000)),
-			shown,
+			open && evidence.length > 0 && draw(0),
+			folded.length > 0 && more,
 		);
 	}
 
 	#evidence(evidence: Evidence, at: { finding: number; index: number; title: string }): HTMLElement {
-		const { prompt, answer, completion, size, value, honest } = evidence;
+		const { prompt, answer, completion, size, value, honest, whole } = evidence;
 		const act = (method: 'copyEvidence' | 'openEvidence', done: string) => () => {
 			this.#model.actOnEvidence(method, at.finding, at.index).then(
 				() => this.#say(done),
 				(error: unknown) => this.#say(Failure.from(error).message),
 			);
 		};
+		const added = element('p', { class: 'quiet added-case' });
+		const addCase = () => {
+			// A second press would add the same case again.
+			add.setDisabled(true);
+			this.#model.addCase(at.finding, at.index).then(
+				({ file, line }) => {
+					const words = `Added to ${plainLabel(file, 100)}, line ${line}`;
+					setText(added, `${words}. Verify holds the reward to it from now on.`);
+					add.setLabel('Added');
+					this.#say(words);
+				},
+				(error: unknown) => {
+					const { message, action } = Failure.from(error);
+					setText(added, plainLabel(action === undefined ? message : `${message} ${action}`, 500));
+					this.#say(message);
+					add.setDisabled(false);
+				},
+			);
+		};
 		const name = `row ${at.index + 1} of ${plainLabel(at.title, 60)}`;
+		const add = button({
+			label: 'Add to Cases',
+			title: `Add ${name} to the reward's labeled cases: it must score less than an honest right answer`,
+			onClick: addCase,
+		});
 		return element(
 			'section',
 			{ class: 'evidence', aria: { label: `Evidence, ${name}` } },
@@ -168,6 +215,7 @@ export class AuditView extends Disposable {
 				),
 				answer !== null && element('span', { class: 'quiet' }, `right answer: ${plainLabel(answer, 120)}`),
 				element('span', { class: 'spacer' }),
+				whole && add.element,
 				button({
 					label: `Open ${name} as text`,
 					icon: 'open',
@@ -188,6 +236,7 @@ export class AuditView extends Disposable {
 				plainLabel(prompt, 400),
 			),
 			this.#text(completion, `Probe, ${name}`),
+			added,
 			size > completion.length &&
 				element(
 					'p',

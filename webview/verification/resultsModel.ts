@@ -262,6 +262,10 @@ export class ResultsModel extends Disposable {
 		return this.#host.request(method, { result: this.result, finding, index });
 	}
 
+	addCase(finding: number, index: number): Promise<{ readonly file: string; readonly line: number }> {
+		return this.#host.request('addCase', { result: this.result, finding, index });
+	}
+
 	post(command: ResultCommand): void {
 		this.#host.post(command);
 	}

@@ -1,4 +1,5 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { Expectation } from '../../protocol/verification.ts';
 import { judgingReward } from '../reward/correctness.ts';
 import { asTexts } from './textForms.ts';
 
@@ -12,7 +13,7 @@ export interface RewardCase {
 	readonly row: Readonly<Record<string, unknown>>;
 	/** null: not recorded; absent: it came to its end. */
 	readonly truncated?: true | null;
-	readonly expect: number | null;
+	readonly expect: Expectation;
 }
 
 export interface RewardCaseOptions {

@@ -92,13 +92,14 @@ export function auditContent(report: AuditReport): AuditContent {
 		probes,
 		findings: findings.map((finding) => ({
 			...finding,
-			evidence: finding.evidence.map(({ prompt, answer, completion, value, honest: fair }) => ({
+			evidence: finding.evidence.map(({ prompt, answer, completion, given, value, honest: fair }) => ({
 				prompt: beginning(prompt, evidenceCharacters),
 				answer,
 				completion: beginning(completion, evidenceCharacters),
 				size: completion.length,
 				value,
 				honest: fair,
+				whole: given !== undefined,
 			})),
 		})),
 		durationMs,

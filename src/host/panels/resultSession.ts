@@ -1,6 +1,8 @@
 import { basename, dirname } from 'node:path';
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
+import type { RewardCase } from '../../core/export/rewardCase.ts';
+import { findingCase } from '../../core/reward/audit/findingCase.ts';
 import { textPattern } from '../../core/trace/findText.ts';
 import type { AuditReport } from '../../protocol/audit.ts';
 import type { ComparedRow, Comparison } from '../../protocol/comparison.ts';
@@ -145,6 +147,24 @@ export class ResultSession extends Disposable {
 		const evidence = found?.evidence[index];
 		if (found === undefined || evidence === undefined) throw noRow();
 		return { name: `${found.title}, ${index + 1}`, completion: evidence.completion };
+	}
+
+	/**
+	 * A piece of evidence as a labeled case (`findingCase`). Fails with `unsupported` where the evidence does not hold all that
+	 * was scored.
+	 */
+	caseOf(result: number, finding: number, index: number): RewardCase {
+		const shown = this.#expect(result);
+		if (shown.view !== 'audit') throw noRow();
+		const found = shown.report.findings[finding];
+		if (found?.evidence[index] === undefined) throw noRow();
+		const made = findingCase(found, index, shown.report.reward);
+		if (made !== null) return made;
+		throw new Failure(
+			'unsupported',
+			'This evidence cannot be a labeled case: it is shortened, or was scored as messages.',
+			'Choose another row of this finding.',
+		);
 	}
 
 	/** The rows in whose texts something occurs, whatever its case. A newer search ends an older one. */

@@ -1,4 +1,4 @@
-import { isAbsolute } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
@@ -11,6 +11,8 @@ import {
 	resultRequests,
 	resultStateSchema,
 } from '../../protocol/verificationMessages.ts';
+import { appendCase } from '../../rewards/appendCase.ts';
+import { casesPath } from '../../rewards/casesFile.ts';
 import { commandIds, panelTypes } from '../ids.ts';
 import { keyOfPlace } from '../rewards/judgements.ts';
 import { isRewardUri } from '../rewards/rewardFiles.ts';
@@ -96,6 +98,16 @@ export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, type
 				const { name, completion } = session.evidence(result, finding, index);
 				await context.documents.show(`${name}.trace`, completion);
 				return {};
+			},
+			addCase: async ({ result, finding, index }) => {
+				const made = session.caseOf(result, finding, index);
+				const file = casesPath(place.file);
+				const open = vscode.workspace.textDocuments.find(({ uri, isDirty }) => isDirty && uri.fsPath === file);
+				if (open !== undefined) {
+					throw new Failure('busy', `${basename(file)} has unsaved changes.`, 'Save it, then try again.');
+				}
+				const { line } = await appendCase(file, made);
+				return { file: basename(file), line };
 			},
 			openRollouts: async ({ result, index }) => {
 				const rollout = session.rollout(result, index);

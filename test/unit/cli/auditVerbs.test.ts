@@ -47,6 +47,12 @@ describe('reasoning-lab audit', () => {
 		);
 		assert.match(hacked.stdout, /^ {2}high: Every candidate listed \(every-candidate\), on 3 of 3 rows$/m);
 		assert.match(hacked.stdout, /^ {4}fix {9}Compare the whole answer/m);
+		// Of each cause one finding with its example, of the others a line each.
+		const causes = hacked.stdout.match(/^ {2}\S.* \(\d+ findings?\)$/gm) ?? [];
+		const findings = hacked.stdout.match(/^ {2}(?:high|medium|low): /gm) ?? [];
+		assert.ok(causes.length > 3 && causes.length < findings.length, hacked.stdout);
+		assert.equal(hacked.stdout.match(/^ {4}fix {9}/gm)?.length, causes.length);
+		assert.match(hacked.stdout, /^ {2}Pays for lists of candidate answers \(\d+ findings\)\n {2}high: /m);
 		await place.write('loose.reward.py', strict);
 		const fixed = await place.run(context, 'audit', 'loose.reward.py', '--json');
 		assert.equal(fixed.status, 0, fixed.stdout + fixed.stderr);

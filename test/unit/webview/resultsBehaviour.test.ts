@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { parseCases } from '../../../src/core/reward/verification/labelledCase.ts';
 import type { ResultPlace } from '../../../src/protocol/verificationMessages.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { numberProblems } from '../rewards/audit/auditedProblems.ts';
@@ -304,6 +308,7 @@ test('crafted text stays text: no element is made of it and no script runs', opt
 	const at: ResultPlace = { view: 'audit', file: report.file, reward: report.reward };
 	const audit = await open(t, at, { before: withJudgement(at, { ...report, remarks: [evil] }) });
 	await audit.page.waitForSelector('.evidence .block-text');
+	for (const summary of await audit.page.locator('.more-findings > summary').all()) await summary.click();
 	for (const summary of await audit.page.locator('.finding summary').all()) await summary.click();
 	assert.equal(await audit.page.evaluate(() => (window as { attacked?: number }).attacked), undefined);
 	assert.equal(await audit.page.locator('#app :is(img, iframe, script, style, form, a)').count(), 0);
@@ -312,9 +317,30 @@ test('crafted text stays text: no element is made of it and no script runs', opt
 test('an audit tells its probes by outcome, and hands out its evidence', options, async (t) => {
 	const report = await auditedNaive(t, numberProblems);
 	const at: ResultPlace = { view: 'audit', file: report.file, reward: report.reward };
-	const view = await open(t, at, { before: withJudgement(at, report) });
+	const folder = await mkdtemp(join(tmpdir(), 'audit-cases-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const cases = join(folder, 'naive.cases.jsonl');
+	const view = await open(t, at, { before: withJudgement(at, report), cases });
 	const { page } = view;
 	await page.waitForSelector('.evidence .block-text');
+	// Each cause once, with its count and one example.
+	const causes = Map.groupBy(report.findings, ({ cause }) => cause);
+	assert.deepEqual(
+		await page.locator('.finding-cluster > h3').allInnerTexts(),
+		[...causes].map(([cause, { length }]) => `${cause} ${length} ${length === 1 ? 'finding' : 'findings'}`),
+	);
+	assert.ok(causes.size < report.findings.length);
+	assert.equal(await page.locator('.finding:visible').count(), causes.size);
+	await page.getByRole('button', { name: 'Add to Cases' }).first().click();
+	await page.waitForFunction(() => document.querySelector('.added-case')?.textContent?.includes('line 1.'));
+	const made = parseCases(await readFile(cases, 'utf8'));
+	assert.deepEqual(made.faults, []);
+	assert.ok(await page.getByRole('button', { name: 'Added' }).isDisabled(), 'not the same case twice');
+	const [evidence] = report.findings[0]?.evidence ?? [];
+	assert.deepEqual(
+		made.cases.map(({ reward, completion, expect }) => [reward, completion, expect]),
+		[[report.reward, evidence?.completion, { max: 0.99 }]],
+	);
 	assert.equal(await page.locator('.finding').count(), report.findings.length);
 	assert.equal(await page.locator('.probe-table tbody tr').count(), report.probes.length);
 	const [first] = report.findings;

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { Emitter } from '../../../src/base/event.ts';
 import { Failure } from '../../../src/base/failure.ts';
@@ -22,6 +23,7 @@ import {
 	resultRequests,
 } from '../../../src/protocol/verificationMessages.ts';
 import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
+import { appendCase } from '../../../src/rewards/appendCase.ts';
 import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
 
 /** The editor's knowledge of one reward file, set by the test. */
@@ -66,6 +68,8 @@ export async function openResults(
 	browser: Browser,
 	place: ResultPlace,
 	options: Omit<WebviewOptions, 'app' | 'onMessage'> & {
+		/** The file that cases are added to. */
+		readonly cases?: string;
 		readonly before?: (stores: { verifications: VerificationsOfTest; judgements: Judgements }) => unknown;
 	} = {},
 ): Promise<ResultsView> {
@@ -79,7 +83,7 @@ export async function openResults(
 		if (view) void view.post(message).catch(() => undefined);
 		else waiting.push(message);
 	};
-	const { before, ...rest } = options;
+	const { before, cases: _, ...rest } = options;
 	const verifications = new VerificationsOfTest(place.file);
 	const judgements = new Judgements();
 	await before?.({ verifications, judgements });
@@ -120,6 +124,11 @@ export async function openResults(
 		openEvidence: ({ result, finding, index }: { result: number; finding: number; index: number }) => {
 			written.push(session.evidence(result, finding, index).completion);
 			return done;
+		},
+		addCase: async ({ result, finding, index }: { result: number; finding: number; index: number }) => {
+			const file = `${options.cases ?? ''}`;
+			const { line } = await appendCase(file, session.caseOf(result, finding, index));
+			return { file: basename(file), line };
 		},
 		openRollouts: ({ result, index }: { result: number; index: number }) => {
 			written.push(JSON.stringify(session.rollout(result, index)));

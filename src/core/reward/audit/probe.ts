@@ -70,7 +70,14 @@ export interface Probe {
 	 * pays just one of them only reads the completion in its own consistent way.
 	 */
 	readonly needs?: 'some' | 'every';
+	/** It can only be tried on a reward that asks a model. */
+	readonly asksModel?: boolean;
 	build(row: ProbeRow, context: ProbeContext): readonly ProbeAttempt[] | ProbeSkip;
+}
+
+/** A probe of the audit, with what findings of its family come from: they are listed together. */
+export interface AuditProbe extends Probe {
+	readonly cause: string;
 }
 
 export const skip = (reason: string): ProbeSkip => ({ skip: reason });

@@ -1,7 +1,7 @@
 import type { AuditFinding, ProbeOutcome } from '../../../protocol/audit.ts';
 import type { VerifiedRow } from '../../../protocol/verification.ts';
 import { type Footing, valueTolerance } from './footing.ts';
-import type { Probe } from './probe.ts';
+import type { AuditProbe, Probe } from './probe.ts';
 
 type RowError = NonNullable<VerifiedRow['error']>;
 
@@ -10,6 +10,9 @@ export interface TriedAttempt {
 	readonly prompt: string;
 	readonly answer: string | null;
 	readonly completion: string;
+	readonly truncated: boolean;
+	/** The gold answer as it was given, and the row's columns; null: these and the texts are not all that was given. */
+	readonly given: { readonly answer: unknown; readonly row: Readonly<Record<string, unknown>> } | null;
 	readonly value: number | null;
 	readonly error?: RowError;
 }
@@ -37,12 +40,19 @@ function clipped(text: string): string {
 		: `${text.slice(0, longestEvidence / 2)} [... ${text.length - longestEvidence} more characters ...] ${text.slice(-longestEvidence / 2)}`;
 }
 
+/** What a labeled case needs besides the texts; nothing where it would not be the same as what was scored. */
+function wholeOf({ given, prompt, completion }: TriedAttempt) {
+	if (given === null) return {};
+	const longest = Math.max(prompt.length, completion.length, JSON.stringify(given).length);
+	return longest > longestEvidence ? {} : { given: { answer: given.answer, row: { ...given.row } } };
+}
+
 const isPaid = (attempt: TriedAttempt, honest: number) =>
 	attempt.error === undefined && attempt.value !== null && attempt.value >= honest - valueTolerance;
 
 /** What a probe found on the rows that it was tried on. */
-export function probeResult(probe: Probe, rows: readonly TriedRow[]): ProbeResult {
-	const { id, title, severity, fix } = probe;
+export function probeResult(probe: AuditProbe, rows: readonly TriedRow[]): ProbeResult {
+	const { id, title, severity, fix, cause } = probe;
 	const fooled = rows.filter(({ honest, attempts }) =>
 		probe.needs === 'every'
 			? attempts.length > 0 && attempts.every((attempt) => isPaid(attempt, honest))
@@ -59,13 +69,14 @@ export function probeResult(probe: Probe, rows: readonly TriedRow[]): ProbeResul
 		.map(({ honest, attempts }) => {
 			const paid = attempts.filter((attempt) => isPaid(attempt, honest));
 			// The shortest says most plainly what was paid for.
-			const { prompt, answer, completion, value } = paid.reduce((a, b) =>
-				b.completion.length < a.completion.length ? b : a,
-			);
+			const shortest = paid.reduce((a, b) => (b.completion.length < a.completion.length ? b : a));
+			const { prompt, answer, completion, truncated, value } = shortest;
 			return {
 				prompt: clipped(prompt),
 				answer,
 				completion: clipped(completion),
+				...(truncated ? { truncated: true as const } : {}),
+				...wholeOf(shortest),
 				value: value as number,
 				honest,
 			};
@@ -74,7 +85,7 @@ export function probeResult(probe: Probe, rows: readonly TriedRow[]): ProbeResul
 		.slice(0, mostEvidence);
 	return {
 		outcome: { ...counts, outcome: 'finding' },
-		finding: { probe: id, title, severity, rows: rows.length, fooled: fooled.length, evidence, fix },
+		finding: { probe: id, title, cause, severity, rows: rows.length, fooled: fooled.length, evidence, fix },
 	};
 }
 

@@ -10,7 +10,7 @@ import { judgeProbes } from './judgeProbes.ts';
 import { lengthProbes } from './lengthProbes.ts';
 import { markupProbes } from './markupProbes.ts';
 import { numberProbes } from './numberProbes.ts';
-import { type Probe, skip } from './probe.ts';
+import { type AuditProbe, type Probe, skip } from './probe.ts';
 import { promptProbes } from './promptProbes.ts';
 import { tagProbes } from './tagProbes.ts';
 
@@ -25,19 +25,27 @@ function ofShortAnswers(probe: Probe): Probe {
 	};
 }
 
-/** Every probe of the audit, in the order in which they are tried and listed. */
-export const probes: readonly Probe[] = [
-	...emptyProbes,
-	...evasionProbes,
-	...candidateProbes.map(ofShortAnswers),
-	...answerSectionProbes,
-	...promptProbes,
-	...tagProbes,
-	...lengthProbes.map((probe) => (probe.id === 'long-filler' ? probe : ofShortAnswers(probe))),
-	...characterProbes.map(ofShortAnswers),
-	...numberProbes.map(ofShortAnswers),
-	...markupProbes.map(ofShortAnswers),
-	...judgeProbes,
-	...goldProbes,
-	...codeProbes,
+/** Probes by what a reward that they fool does wrong, in words for people. */
+const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] = [
+	['Pays without an answer', emptyProbes],
+	['Pays for claims and wrong answers', evasionProbes],
+	['Pays for lists of candidate answers', candidateProbes.map(ofShortAnswers)],
+	['Reads ambiguous answer sections', answerSectionProbes],
+	['Pays for text of the prompt', promptProbes],
+	['Checks the format too loosely', tagProbes],
+	[
+		'Pays for long or repetitive text',
+		lengthProbes.map((probe) => (probe.id === 'long-filler' ? probe : ofShortAnswers(probe))),
+	],
+	['Misreads deceptive characters', characterProbes.map(ofShortAnswers)],
+	['Compares numbers too loosely', numberProbes.map(ofShortAnswers)],
+	['Reads hidden or structured markup', markupProbes.map(ofShortAnswers)],
+	['Lets the completion instruct the judge', judgeProbes.map((probe) => ({ ...probe, asksModel: true }))],
+	['Pays where the gold answer is missing', goldProbes],
+	['Lets code bypass its tests', codeProbes],
 ];
+
+/** Every probe of the audit, in the order in which they are tried and listed. */
+export const probes: readonly AuditProbe[] = families.flatMap(([cause, members]) =>
+	members.map((probe) => ({ ...probe, cause })),
+);
