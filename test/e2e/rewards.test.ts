@@ -197,17 +197,24 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await page.keyboard.press('Escape');
 	});
 
-	await step('the audit finds the hack', async () => {
+	await step('the audit finds the hack, and makes a case of it', async () => {
 		await right.open();
 		await right.lens('Audit').click();
-		await results('Audit: right', (frame) => frame.getByRole('article', { name: /Every candidate listed/ }));
+		const cause = (frame: Frame) => frame.getByRole('region', { name: 'Pays for lists of candidate answers' });
+		const audit = await results('Audit: right', cause);
+		await cause(audit).getByRole('button', { name: 'Add to Cases' }).first().click();
+		await cause(audit).getByText('Added to right.cases.jsonl, line 3.').waitFor();
+		assert.match(
+			textOf('rewards/right.cases.jsonl'),
+			/\n\{"name":"audit: [^\n]*"reward":"right"[^\n]*"max":0\.99\}\}\n$/,
+		);
 		await workbench.screenshot('rewards-audit');
 	});
 
 	await step('the fix passes the case and clears the findings', async () => {
 		await right.open();
 		await right.setLine(lineOf('rewards/right.reward.ts', 'return completion.includes'), honest);
-		await right.untilInline(/gold 100 % · 2 cases/);
+		await right.untilInline(/gold 100 % · 3 cases/);
 		const audit = await results('Audit: right', (frame) => frame.getByRole('button', { name: 'Audit again' }));
 		await audit.getByRole('button', { name: 'Audit again' }).click();
 		await audit.getByText(/^None of the \d+ probes that could be tried scored as high/).waitFor();
