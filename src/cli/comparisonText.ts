@@ -1,3 +1,4 @@
+import { percentText } from '../base/percent.ts';
 import type { ComparisonSummary, Interval, PointSummary } from '../protocol/strategyComparison.ts';
 
 const share = (value: number) => value.toFixed(3);
@@ -9,7 +10,7 @@ const amount = (value: number | null) => (value === null ? '-' : value >= 100 ? 
 export function comparisonLines(summary: ComparisonSummary): string[] {
 	const { points, problems, samples, bands } = summary;
 	const bandHeads = bands.map((_, i) => `band ${i + 1}`);
-	const head = ['strategy', 'point', 'accuracy', '95 %', 'gain', '95 %', 'best of', 'tokens', 's', ...bandHeads];
+	const head = ['strategy', 'point', 'accuracy', '95%', 'gain', '95%', 'best of', 'tokens', 's', ...bandHeads];
 	const rows = points.map(rowOf);
 	return [
 		`${summary.name}: ${problems} problems, policy ${summary.policy}; gains are over the mean of ${samples} single samples`,
@@ -48,8 +49,9 @@ function table(rows: readonly (readonly string[])[]): string[] {
 
 function bandLines({ bands }: ComparisonSummary): string[] {
 	if (bands.length === 0) return [];
-	const rate = (value: number) => `${Math.round(value * 100)} %`;
-	const told = bands.map(({ problems, low, high }, i) => `${i + 1}: ${problems} at ${rate(low)} to ${rate(high)}`);
+	const told = bands.map(
+		({ problems, low, high }, i) => `${i + 1}: ${problems} at ${percentText(low)} to ${percentText(high)}`,
+	);
 	return [`bands, by the success rate of further single samples: ${told.join('; ')}`];
 }
 

@@ -127,5 +127,5 @@ function more(all: number): string[] {
 }
 
 function lengths({ least, median, mean, p95, most }: LengthFacts): string {
-	return `${least} to ${most} characters, median ${median}, mean ${mean.toFixed(1)}, 95 % up to ${p95}`;
+	return `${least} to ${most} characters, median ${median}, mean ${mean.toFixed(1)}, 95% up to ${p95}`;
 }

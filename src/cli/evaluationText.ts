@@ -1,3 +1,4 @@
+import { percentText } from '../base/percent.ts';
 import type { CurvePoint } from '../core/evaluation/evaluationReport.ts';
 import type { Estimate } from '../core/evaluation/meanInterval.ts';
 import type { PairedComparison } from '../core/evaluation/pairProblems.ts';
@@ -41,7 +42,7 @@ export function evaluationLines({
 	return [
 		`${policy} on ${problems}: ${whole} questions, ${each} ${most === 1 ? 'sample' : 'samples'} each`,
 		...failures.map(({ message, count }) => `  failed    ${count}: ${message}`),
-		`  pass@1    ${interval(accuracy)}, 95 % interval`,
+		`  pass@1    ${interval(accuracy)}, 95% interval`,
 		...curve('pass', passAtK),
 		...curve('cons', consAtK),
 		...curve('best', bestAtK),
@@ -97,5 +98,5 @@ function apart({ right, wrong }: { readonly right: number | null; readonly wrong
 }
 
 function percent(value: number): string {
-	return `${(value * 100).toFixed(1)} %`;
+	return percentText(value, 1);
 }

@@ -17,7 +17,7 @@ export function helpText(verbs: readonly Verb[]): string {
 		...columns(verbs.map(({ name, usage, summary }) => [`${name} ${argumentsOf(usage)}`.trim(), summary])),
 		'',
 		'Every verb has --json: machine-readable output, and nothing else, on stdout.',
-		'Exit status: 0 well, 1 a run failed, 2 bad input. reasoning-lab help VERB tells more.',
+		'Exit status: 0 success, 1 a run failed, 2 bad input. See reasoning-lab help VERB.',
 	].join('\n');
 }
 

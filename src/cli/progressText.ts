@@ -1,3 +1,4 @@
+import { percentText } from '../base/percent.ts';
 import type { EventLine } from '../protocol/eventLine.ts';
 import { printable } from './cliOutput.ts';
 import type { RunProgress } from './runProgress.ts';
@@ -48,7 +49,7 @@ export function displayLines(progress: RunProgress, columns: number, paint: Pain
 		'  ',
 	);
 	const width = Math.max(1, Math.min(50, columns - 8));
-	const percent = `${Math.floor(progress.share * 100)} %`.padStart(5);
+	const percent = percentText(Math.floor(progress.share * 100) / 100).padStart(4);
 	const lines = [paint('bold', head), `${paint('green', progressBar(progress.share, width))} ${percent}`];
 	if (last === null) return lines;
 	const value = progress.history.at(-1);

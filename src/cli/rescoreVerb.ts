@@ -83,7 +83,7 @@ function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescori
 	const width = Math.max(...columns.map(({ name }) => name.length));
 	const told = columns.map(({ name, rows, equal, different, failedThen, failedNow }) => {
 		const failures = failedThen + failedNow === 0 ? '' : `  (failed on ${failedThen} then, ${failedNow} now)`;
-		const share = rows === 0 ? '-' : `${formatNumber((100 * equal) / rows)} %`;
+		const share = rows === 0 ? '-' : `${formatNumber((100 * equal) / rows)}%`;
 		return `${name.padEnd(width)}  ${share} equal, ${different} different${failures}`;
 	});
 	const examples = differences.map(

@@ -6,7 +6,7 @@ import { readEvaluations, readEvents, readMetrics } from '../runs/runReader.ts';
 
 export interface Accuracy {
 	readonly accuracy: number;
-	/** 95 % interval. */
+	/** 95% interval. */
 	readonly low: number;
 	readonly high: number;
 }

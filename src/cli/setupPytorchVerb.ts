@@ -111,7 +111,7 @@ async function setUp(choices: SetupOptions, output: CliOutput): Promise<number> 
 			const percent = Math.floor(fraction * 100);
 			if (percent === printed && message.includes(': ')) return;
 			printed = percent;
-			output.line(`${String(percent).padStart(3)} %  ${printable(message)}`);
+			output.line(`${String(percent).padStart(3)}%  ${printable(message)}`);
 		},
 	});
 	const { python, record, seconds, log, notes } = result;

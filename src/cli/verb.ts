@@ -8,7 +8,7 @@ export interface VerbContext {
 	readonly engine: string;
 }
 
-/** One verb of the command line. It returns the exit status: 0 well, 1 the run failed; bad input is thrown. */
+/** One verb of the command line. It returns the exit status: 0 success, 1 the run failed; bad input is thrown. */
 export interface Verb {
 	/** As in `reasoning-lab <name>`. */
 	readonly name: string;

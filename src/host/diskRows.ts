@@ -1,3 +1,4 @@
+import { percentText } from '../base/percent.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import type { DiskUse } from '../runs/runReader.ts';
 import { formatBytes } from './runPresentation.ts';
@@ -5,7 +6,7 @@ import { displayText } from './runView.ts';
 
 export interface DiskRow {
 	readonly label: string;
-	/** "1.2 MB · 34 %" */
+	/** "1.2 MB · 34%" */
 	readonly description: string;
 	/** What can be done about it. */
 	readonly prune: 'checkpoints' | 'tokens' | null;
@@ -17,7 +18,7 @@ export function diskRows(use: DiskUse, canPrune: boolean): DiskRow[] {
 		.sort(([a, bytesA], [b, bytesB]) => bytesB - bytesA || (a < b ? -1 : 1))
 		.map(([name, bytes]) => ({
 			label: displayText(name),
-			description: `${formatBytes(bytes)} · ${use.total === 0 ? 0 : Math.round((bytes / use.total) * 100)} %`,
+			description: `${formatBytes(bytes)} · ${percentText(use.total === 0 ? 0 : bytes / use.total)}`,
 			prune: !canPrune
 				? null
 				: name === runFiles.checkpoints

@@ -1,3 +1,4 @@
+import { percentText } from '../base/percent.ts';
 import { engineFactsOf, engineWaitOf } from '../runs/engineFacts.ts';
 import { displayText, elapsedOf, flagsOf, isForeign, isLive, isRunning, nameOf, type RunView } from './runView.ts';
 
@@ -171,7 +172,7 @@ export function formatReward(value: number): string {
 }
 
 export function formatShare(value: number): string {
-	return `${(value * 100).toFixed(1)} %`;
+	return percentText(value, 1);
 }
 
 function formatRate(value: number): string {

@@ -32,7 +32,7 @@ const sweepMs = 5000;
 const quietMs = 500;
 /** Another trainer's run that is being written is read again after so long, one that is not after the longer time. */
 const foreignMs = { running: 5000, other: 30_000 } as const;
-/** Reading such a run takes 5 % of the time at most. */
+/** Reading such a run takes 5% of the time at most. */
 const foreignRest = 20;
 /** Folders that are looked at together. */
 const together = 16;

@@ -216,7 +216,7 @@ export const jsonSchemaOptions = reward('json-schema', 'The answer is JSON that 
 	fence: v.optional(flag('One Markdown code fence around the JSON is allowed.'), false),
 });
 
-export const reflectionOptions = reward('reflection', 'Behaviours of careful thinking, as its words show them.', {
+export const reflectionOptions = reward('reflection', 'Behaviors of careful thinking, as its words show them.', {
 	behaviours: v.optional(
 		described(
 			v.pipe(
@@ -224,9 +224,9 @@ export const reflectionOptions = reward('reflection', 'Behaviours of careful thi
 					v.picklist(behaviourNames),
 					`must be a list of ${behaviourNames.map((name) => `"${name}"`).join(', ')}`,
 				),
-				v.minLength(1, 'needs at least one behaviour'),
+				v.minLength(1, 'needs at least one behavior'),
 			),
-			'Which behaviours count (default: all).',
+			'Which behaviors count (default: all).',
 		),
 	),
 	mode: v.optional(

@@ -7,7 +7,7 @@ export const evaluationSummarySchema = v.looseObject({
 	problems: v.number(),
 	samples: v.number(),
 	temperature: v.number(),
-	/** Mean over problems of the mean over samples, with a 95 % interval. */
+	/** Mean over problems of the mean over samples, with a 95% interval. */
 	accuracy: v.number(),
 	low: v.number(),
 	high: v.number(),

@@ -142,7 +142,7 @@ export const labViews: readonly LabView[] = [
 			c('problems', 'INTEGER', 'how many'),
 			c('samples', 'INTEGER', 'of each'),
 			c('accuracy', 'DOUBLE', 'mean over the problems, 0 to 1'),
-			c('low', 'DOUBLE', 'lower end of the 95 % interval'),
+			c('low', 'DOUBLE', 'lower end of the 95% interval'),
 			c('high', 'DOUBLE', 'upper end'),
 		],
 	},

@@ -341,7 +341,7 @@ export const comparisonSchema = v.strictObject({
 	expect: v.optional(
 		choice(
 			comparisonExpectations,
-			'above or below: the whole 95 % interval of the difference; not-below: not significantly below (default above).',
+			'above or below: the whole 95% interval of the difference; not-below: not significantly below (default above).',
 		),
 	),
 });

@@ -26,7 +26,7 @@ export const heldOutSchema = v.object({
 	/** Of each problem; a mean where that differs. */
 	samples: v.number(),
 	accuracy: v.number(),
-	/** 95 % interval. */
+	/** 95% interval. */
 	low: v.number(),
 	high: v.number(),
 	/** `evaluation`: as the engine told it; `rollouts`: counted from the rollouts of an evaluation. */

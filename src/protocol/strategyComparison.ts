@@ -164,7 +164,7 @@ export const comparisonResultSchema = v.object({
 });
 export type ComparisonResult = v.InferOutput<typeof comparisonResultSchema>;
 
-/** A mean over problems with its 95 % interval. */
+/** A mean over problems with its 95% interval. */
 export const intervalSchema = v.object({ mean: v.number(), low: v.number(), high: v.number() });
 export type Interval = v.InferOutput<typeof intervalSchema>;
 

@@ -7,7 +7,7 @@ import { readEvaluationsOf } from './runReader.ts';
 
 /** Times of folders may be as coarse as this. */
 const coarsestMs = 2500;
-/** A folder is listed again only after this many times the time that listing took: large ones cost no more than 5 %. */
+/** A folder is listed again only after this many times the time that listing took: large ones cost no more than 5%. */
 const restFactor = 20;
 
 /** Names in a folder, read in portions: a hundred thousand at once would hold up the event loop. */

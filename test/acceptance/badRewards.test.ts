@@ -76,7 +76,7 @@ const written = ({ p50, p95, max, own, waiting, seconds }: LoopDelay) =>
 	[
 		`p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, max ${max.toFixed(1)} ms in ${seconds.toFixed(1)} s`,
 		`its own work: p95 ${own.p95.toFixed(1)} ms, max ${own.max.toFixed(1)} ms`,
-		`waiting for a processor: ${waiting === null ? 'not known' : `${(100 * waiting).toFixed(0)} %`}`,
+		`waiting for a processor: ${waiting === null ? 'not known' : `${(100 * waiting).toFixed(0)}%`}`,
 	].join('; ');
 
 /** What is over sooner than a person looks is done again, so that there is something to measure. */

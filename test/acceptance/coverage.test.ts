@@ -1,8 +1,8 @@
 /**
- * How often the 95 % intervals of evaluations hold the truth, and how often equal runs are called different, on simulated
+ * How often the 95% intervals of evaluations hold the truth, and how often equal runs are called different, on simulated
  * evaluations: `npm run acceptance -- coverage` prints a line for each case. Three deviations of the simulation itself are
- * allowed. Counts come in steps: where few samples are right (or wrong), no interval can keep to 97 % and to 93 % at once, so
- * the upper bound counts from fifty questions and ten right and wrong ones on, and below five the lower is 90 %.
+ * allowed. Counts come in steps: where few samples are right (or wrong), no interval can keep to 97% and to 93% at once, so
+ * the upper bound counts from fifty questions and ten right and wrong ones on, and below five the lower is 90%.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -41,13 +41,13 @@ function cases(): CoverageCase[] {
 	return made;
 }
 
-test('95 % intervals hold the truth in 93 to 97 of 100 evaluations', () => {
+test('95% intervals hold the truth in 93 to 97 of 100 evaluations', () => {
 	const faults: string[] = [];
 	for (const one of cases()) {
 		const trials = trialsOf(one.questions);
 		const { held, width } = coverageOf(one, trials);
 		const noise = 3 * Math.sqrt((0.05 * 0.95) / trials);
-		const told = `${one.of}, ${one.questions} questions, ${one.samples} samples, p ${one.p}${one.better ? ` + ${one.better}` : ''}, apart ${one.apart}: ${(100 * held).toFixed(1)} %, width ${width.toFixed(3)}`;
+		const told = `${one.of}, ${one.questions} questions, ${one.samples} samples, p ${one.p}${one.better ? ` + ${one.better}` : ''}, apart ${one.apart}: ${(100 * held).toFixed(1)}%, width ${width.toFixed(3)}`;
 		// Of pass@4 what counts is how near it is to 1; what is paired has its truth near 0.
 		const share = one.of === 'pass@4' || one.of === 'cons@3' ? truthOf(one) : one.p;
 		const counts = one.questions * Math.min(share, 1 - share);
@@ -65,7 +65,7 @@ test('equal runs are called different at most as often as the test says', () => 
 			for (const p of [0.05, 0.3, 0.5, 0.9]) {
 				const trials = questions > 20 ? 400 : 2000;
 				const found = falsePositives({ questions, samples, p, apart: 0.5 }, trials);
-				console.error(`${questions} questions, ${samples} samples, p ${p}: ${(100 * found).toFixed(1)} % below 0.05`);
+				console.error(`${questions} questions, ${samples} samples, p ${p}: ${(100 * found).toFixed(1)}% below 0.05`);
 				assert.ok(found <= 0.05 + 3 * Math.sqrt((0.05 * 0.95) / trials), `${questions}, ${samples}, ${p}: ${found}`);
 			}
 		}

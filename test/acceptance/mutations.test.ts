@@ -1,6 +1,6 @@
 /**
  * Changes the product at places chosen by a seed, one at a time, and runs the unit, page and trainer tests that can reach
- * the place: at least 85 % of the changes must make one fail.
+ * the place: at least 85% of the changes must make one fail.
  * With `--only checkers`: 30 places of each checker of code tests, of which the table of checkerCases.ts must notice 90 %.
  * `npm run acceptance -- mutations [--count N] [--seed N] [--from N] [--tree FOLDER]`; FOLDER is another checkout, which is
  * changed at the same places, but for those whose lines are not there. `--from` leaves out the places before the Nth.
@@ -45,7 +45,7 @@ for (const checker of only === 'checkers' ? checkers : []) {
 	});
 }
 
-test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100} % are caught`, {
+test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100}% are caught`, {
 	skip: only === 'checkers',
 }, async (t) => {
 	// The places are those of this checkout; another one is changed at the same ones.
@@ -77,6 +77,6 @@ test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100} % are
 		writeFileSync(join(artifacts, 'mutations.json'), JSON.stringify(verdicts, undefined, '\t'));
 	}
 	const caught = verdicts.filter((verdict) => verdict.caught).length;
-	console.log(`${caught} of ${verdicts.length} caught (${((100 * caught) / verdicts.length).toFixed(1)} %)`);
+	console.log(`${caught} of ${verdicts.length} caught (${((100 * caught) / verdicts.length).toFixed(1)}%)`);
 	assert.ok(caught / verdicts.length >= minCaught, `${caught} of ${verdicts.length} were caught`);
 });

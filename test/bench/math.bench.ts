@@ -40,7 +40,7 @@ export const bench: Bench = {
 		return [
 			measured('math: loading the parser', 'ms', [loaded]),
 			measured('math: median pair', 'ms', at(0.5)),
-			measured('math: 99 % of the pairs within', 'ms', at(0.99)),
+			measured('math: 99% of the pairs within', 'ms', at(0.99)),
 			measured('math: slowest pair', 'ms', at(1)),
 			measured('math: plain numbers', 'us', plain),
 		];

@@ -107,7 +107,7 @@ test('runs that finish, crash and go wrong', { skip }, async (t) => {
 		await step('the dashboard lists it, with numbers and cause', async () => {
 			await workbench.runAction(/^tight/, /Open Dashboard/);
 			const frame = await alerts();
-			assert.match(await frame.locator('[data-alert="overlong"]').innerText(), /\d+ % of the completions .* 4 tokens/);
+			assert.match(await frame.locator('[data-alert="overlong"]').innerText(), /\d+% of the completions .* 4 tokens/);
 			await frame.locator('[data-alert="dead-groups:truncated"]').waitFor();
 			await workbench.screenshot('diagnosis');
 			assert.deepEqual(await violations(frame), []);

@@ -96,7 +96,7 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 	});
 
 	await step('its stages finish one after the other, each with its held-out accuracy', async () => {
-		await row('base', new RegExp(`finished, pretrain, ${steps} of ${steps}, accuracy [\\d.]+ %`)).waitFor({
+		await row('base', new RegExp(`finished, pretrain, ${steps} of ${steps}, accuracy [\\d.]+%`)).waitFor({
 			timeout: 240_000,
 		});
 		await workbench.screenshot('pipeline-half');
@@ -121,7 +121,7 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 		const folder = join(pipeline, 'zero/annotations/evaluations');
 		assert.equal(readdirSync(folder).length, 1);
 		await row('zero').locator('.monaco-tl-twistie').click();
-		await workbench.run(/^evaluation on .*, pass@1 [\d.]+ % \([\d.]+ to [\d.]+\), 8 samples/).click();
+		await workbench.run(/^evaluation on .*, pass@1 [\d.]+% \([\d.]+ to [\d.]+\), 8 samples/).click();
 		await (await workbench.preview('held-out-run-step_000002')).waitFor();
 		await workbench.screenshot('pipeline-evaluated');
 	});
@@ -170,7 +170,7 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 		await page.page.getByRole('table', { name: /^Stages in their order/ }).waitFor();
 		await page.page.getByRole('table', { name: /^What is compared, question by question/ }).waitFor();
 		await page.page
-			.getByRole('table', { name: /^pass@1 with 95 % intervals/ })
+			.getByRole('table', { name: /^pass@1 with 95% intervals/ })
 			.first()
 			.waitFor();
 		assert.ok((await page.page.getByRole('img').count()) > 3, 'there are curves');

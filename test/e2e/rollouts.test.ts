@@ -200,7 +200,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 		});
 
 		await step('behaviours are counted over training, and an example leads to its rollout', async () => {
-			await frame.getByRole('tab', { name: 'Behaviours' }).click();
+			await frame.getByRole('tab', { name: 'Behaviors' }).click();
 			await frame.getByText(/(Read|index:) 6 steps/).waitFor();
 			await frame.locator('.example').first().waitFor();
 			await workbench.screenshot('microscope-behaviours');

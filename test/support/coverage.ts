@@ -23,7 +23,7 @@ export interface CoverageCase {
 	readonly better?: number;
 }
 
-/** How often, of so many evaluations, the 95 % interval holds the truth, and how wide it is in the mean. */
+/** How often, of so many evaluations, the 95% interval holds the truth, and how wide it is in the mean. */
 export function coverageOf(one: CoverageCase, trials: number): { readonly held: number; readonly width: number } {
 	const random = Random.of('coverage', one.of, one.questions, one.samples, one.p, one.apart);
 	const truth = truthOf(one);

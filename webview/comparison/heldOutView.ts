@@ -110,7 +110,7 @@ export class HeldOutView {
 						element(
 							'tr',
 							null,
-							...['Run', 'Evaluation', 'Accuracy, 95 % interval', 'Against the baseline'].map((name) =>
+							...['Run', 'Evaluation', 'Accuracy, 95% interval', 'Against the baseline'].map((name) =>
 								element('th', { attributes: { scope: 'col' } }, name),
 							),
 						),

@@ -101,7 +101,7 @@ function evaluationCharts(names: Names): ChartSpec[] {
 		const [low] = names.take(`${of}_low`);
 		const [high] = names.take(`${of}_high`);
 		if (!low || !high) return [];
-		return [{ kind: 'between', of, low, high, label: '95 % interval', colour: i + 2 }];
+		return [{ kind: 'between', of, low, high, label: '95% interval', colour: i + 2 }];
 	});
 	const held = chart(
 		'accuracy',

@@ -90,7 +90,7 @@ export class RunHeader extends Disposable {
 			left: this.#fact('Left', () => ({
 				title: 'Time left, at most',
 				paragraphs: [
-					'Steps that are left at the median pace of the newest 50. Not told before the last stage, as the pace of a stage is known only once it runs.',
+					'Steps that are left at the median pace of the newest 50. Not shown before the last stage, as the pace of a stage is known only once it runs.',
 				],
 			})),
 			reward: this.#fact('Reward', () => explainMetric('reward', context())),

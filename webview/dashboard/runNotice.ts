@@ -136,7 +136,7 @@ function waiting(
 			return run.engine === 'PyTorch'
 				? {
 						title: 'Loading PyTorch',
-						text: 'The trainer loads its libraries and the model; a model of the hub is downloaded the first time. Its log tells how far it is.',
+						text: 'The trainer loads its libraries and the model; a model of the hub is downloaded the first time. Its log shows the progress.',
 					}
 				: {
 						title: 'Starting on the cluster',

@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { progressText } from '../../src/base/percent.ts';
 import type { DatasetSnapshot, DatasetWork } from '../../src/protocol/datasetMessages.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
@@ -254,7 +255,7 @@ export class App extends Disposable {
 			if (total > 0) {
 				progress.max = total;
 				progress.value = done;
-				setText(share, `${Math.floor((100 * done) / total)} %`);
+				setText(share, progressText(done, total));
 			} else progress.removeAttribute('value');
 		}
 	}

@@ -10,8 +10,8 @@ const roles = ['prompt', 'answer', 'solution'] as const;
 const titles = { prompt: 'Prompt', answer: 'Answer', solution: 'Solution' };
 /** How rows are read, in words. */
 const readings: Readonly<Record<string, string>> = {
-	gsm8k: 'GSM8K: the answer stands after "####"',
-	math: 'MATH: the answer stands in \\boxed{}',
+	gsm8k: 'GSM8K: the answer follows "####"',
+	math: 'MATH: the answer is in \\boxed{}',
 	aime: 'AIME',
 	humaneval: 'HumanEval: tests decide',
 	mbpp: 'MBPP: tests decide',

@@ -164,7 +164,7 @@ export class StatisticsView {
 							'tr',
 							null,
 							element('td', null),
-							...['least', 'median', 'mean', '95 %', 'most'].map((name) =>
+							...['least', 'median', 'mean', '95%', 'most'].map((name) =>
 								element('th', { attributes: { scope: 'col' } }, name),
 							),
 						),

@@ -1,3 +1,5 @@
+import { percentText } from '../../src/base/percent.ts';
+
 const minus = '\u2212';
 const signed = (text: string): string => (text.startsWith('-') ? `${minus}${text.slice(1)}` : text);
 
@@ -20,10 +22,10 @@ function trimZeros(text: string): string {
 	return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
-/** A share as per cent: 0.3047 is "30.5 %". */
+/** A share as per cent: 0.3047 is "30.5%". */
 export function formatPercent(value: number | null | undefined, decimals = 1): string {
 	if (value === null || value === undefined || !Number.isFinite(value)) return '\u2013';
-	return signed(`${(value * 100).toFixed(decimals)} %`);
+	return signed(percentText(value, decimals));
 }
 
 /** Whole numbers with thin spaces between thousands. */

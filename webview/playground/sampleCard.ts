@@ -74,7 +74,7 @@ export class SampleCard implements IDisposable {
 		else {
 			this.#text(side, sample);
 			if (tokens && done && sample.detail === null) {
-				this.#holder.prepend(element('p', { class: 'quiet note' }, 'Nothing was told of its tokens.'));
+				this.#holder.prepend(element('p', { class: 'quiet note' }, 'Its tokens were not recorded.'));
 			}
 		}
 	}
@@ -103,7 +103,7 @@ export class SampleCard implements IDisposable {
 				} as ConstructorParameters<typeof TokenView>[0]['detail'],
 				statistic: 'logprob',
 				canForce: why ?? true,
-				noAlternatives: 'The policy told none here.',
+				noAlternatives: 'The policy returned none here.',
 				onForce: (token, text) => {
 					if (!this.#actions.running()) this.#actions.branch(this.#place, token, text);
 				},

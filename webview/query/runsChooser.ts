@@ -84,8 +84,7 @@ export function stateOf({ progress }: QueryRun): string {
 		case 'waiting':
 			return 'waits to be indexed';
 		case 'indexing': {
-			const share = total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0;
-			return `indexing, ${share} % of ${formatBytes(total)}; ${read}${lost}`;
+			return `indexing, ${indexedPercent(done, total)} of ${formatBytes(total)}; ${read}${lost}`;
 		}
 		case 'ready':
 			return `${read}${lost}`;
@@ -93,6 +92,10 @@ export function stateOf({ progress }: QueryRun): string {
 			return `cannot be indexed: ${plainLabel(message ?? 'no reason was given', 300)}`;
 	}
 }
+
+/** Below 100% until the index is ready. */
+const indexedPercent = (done: number, total: number) =>
+	`${total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0}%`;
 
 function summaryOf(runs: readonly QueryRun[], chosen: readonly string[] | null): string {
 	const of = chosen === null ? runs : runs.filter(({ folder }) => chosen.includes(folder));
@@ -117,7 +120,7 @@ export function indexRemark(runs: readonly QueryRun[], chosen: readonly string[]
 	if (open.length > 0) {
 		const done = open.reduce((sum, { progress }) => sum + (progress?.done ?? 0), 0);
 		const total = open.reduce((sum, { progress }) => sum + (progress?.total ?? 0), 0);
-		const share = total > 0 ? `, ${Math.min(99, Math.floor((100 * done) / total))} %` : '';
+		const share = total > 0 ? `, ${indexedPercent(done, total)}` : '';
 		parts.push(
 			`The index of ${open.length} of ${of.length} ${of.length === 1 ? 'run' : 'runs'} is being made${share}: answers hold what it has so far.`,
 		);

@@ -331,7 +331,7 @@ export class App extends Disposable {
 			case 'marks': {
 				const kinds = markKinds.filter((kind): kind is MarkKind => kind.startsWith('behaviour-'));
 				model.setMarks(new Set(model.marks.size > 0 ? [] : kinds));
-				this.#live.announce(model.marks.size > 0 ? 'Behaviours are marked' : 'Nothing is marked');
+				this.#live.announce(model.marks.size > 0 ? 'Behaviors are marked' : 'Nothing is marked');
 				break;
 			}
 			case 'widest-spread': {

@@ -22,7 +22,7 @@ const titles = behaviours.map((behaviour) => (behaviourTitles[behaviour].split('
 function specOf(measure: BehaviourMeasure): ChartSpec {
 	return {
 		id: 'behaviours',
-		title: measure === 'share' ? 'Rollouts that show a behaviour' : 'Times a rollout shows a behaviour',
+		title: measure === 'share' ? 'Rollouts that show a behavior' : 'Times a rollout shows a behavior',
 		kind: 'lines',
 		lines: behaviours.map((behaviour, i) => ({
 			metric: `${measure}.${behaviour}`,
@@ -37,7 +37,7 @@ function specOf(measure: BehaviourMeasure): ChartSpec {
 
 /** How the reasoning of the run changed: each behaviour over the steps, where it was seen first, and examples of it. */
 export class BehavioursView extends Disposable {
-	readonly element = element('section', { class: 'behaviours-view', aria: { label: 'Behaviours over training' } });
+	readonly element = element('section', { class: 'behaviours-view', aria: { label: 'Behaviors over training' } });
 	readonly #model: RolloutsModel;
 	readonly #scan: ScanModel<BehaviourRow>;
 	readonly #link = this.register(new PlotLink());
@@ -102,7 +102,7 @@ export class BehavioursView extends Disposable {
 			},
 		});
 		const table = button({
-			label: 'Behaviours as a table',
+			label: 'Behaviors as a table',
 			title: 'Show as a table',
 			icon: 'table',
 			appearance: 'icon',
@@ -114,7 +114,7 @@ export class BehavioursView extends Disposable {
 				this.#fillTable();
 			},
 		});
-		this.#table = new ChartTable('Behaviours', [
+		this.#table = new ChartTable('Behaviors', [
 			{ label: 'Step', cell: (row) => String(this.#history.rows[row]?.step ?? '') },
 			...titles.map((label, i) => ({ label, cell: (row: number) => this.#value(i, row) })),
 			{ label: 'Rollouts', cell: (row) => String(this.#history.rows[row]?.rollouts ?? '') },

@@ -337,7 +337,7 @@ export class CompletionCard implements IDisposable {
 			element(
 				'span',
 				{ class: 'badge warning' },
-				faults.length === 1 ? '1 fault of form' : `${faults.length} faults of form`,
+				faults.length === 1 ? '1 format error' : `${faults.length} format errors`,
 			),
 			element('ul', null, ...messages.slice(0, faultsShown).map((message) => element('li', null, plainLabel(message)))),
 			messages.length > faultsShown && element('span', { class: 'quiet' }, `and ${messages.length - faultsShown} more`),

@@ -158,7 +158,7 @@ export class ContinueView extends Disposable {
 		fill(this.#original, this.#body.element);
 		const cut = button({
 			label: 'Cut at the Cursor',
-			title: 'Takes away what stands behind the cursor (Alt+Delete)',
+			title: 'Takes away what is behind the cursor (Alt+Delete)',
 			onClick: () => this.#cut(),
 		});
 		fill(

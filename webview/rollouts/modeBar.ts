@@ -9,7 +9,7 @@ const tabs: readonly { readonly mode: Mode; readonly name: string; readonly titl
 	{ mode: 'group', name: 'Group', title: 'The completions of one group (1)' },
 	{ mode: 'compare', name: 'Compare', title: 'Two completions, and where they part (2)' },
 	{ mode: 'training', name: 'Over Training', title: 'The same prompt at all steps (3)' },
-	{ mode: 'behaviours', name: 'Behaviours', title: 'How the reasoning changed (4)' },
+	{ mode: 'behaviours', name: 'Behaviors', title: 'How the reasoning changed (4)' },
 ];
 
 /** What of the run is looked at, and what was chosen of it. */

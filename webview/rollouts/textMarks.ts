@@ -76,7 +76,7 @@ export function languageName(of: string): string {
 	return /^[a-z]{2}$/.test(of) ? (names.of(of) ?? of) : of;
 }
 
-/** "Han, French (8 % of the letters)" */
+/** "Han, French (8% of the letters)" */
 export function mixWords(mix: LanguageMix): string {
 	const of = [...new Set(mix.stretches.slice(0, 100).map((stretch) => languageName(stretch.of)))];
 	const more = of.length > 3 ? ', …' : '';

@@ -293,7 +293,7 @@ export class App extends Disposable {
 	#drawNotes(): void {
 		const { points, told } = this.#model;
 		const notes = [
-			'Intervals are 95 %, over problems; a gain is paired with the mean single sample of the same problems.',
+			'Intervals are 95%, over problems; a gain is paired with the mean single sample of the same problems.',
 			...(points.some(({ oracle }) => oracle)
 				? [
 						'Oracle upper bounds look at the gold answer: they say what perfect choosing would give, and are no results.',
@@ -305,7 +305,7 @@ export class App extends Disposable {
 					]
 				: []),
 			...((told?.summary.bands.length ?? 0) > 0
-				? ['Bands are told by further samples that count for nothing else, the easiest first.']
+				? ['Bands come from further samples that count for nothing else, the easiest first.']
 				: []),
 		];
 		fill(this.#notes, ...notes.map((note) => element('p', null, note)));

@@ -1,3 +1,5 @@
+import { percentText } from '../../src/base/percent.ts';
+
 /** Where a value lies on an axis, in pixels, and where its labels are. */
 export interface Scale {
 	at(value: number): number;
@@ -50,7 +52,7 @@ export function shareScale(values: readonly number[], from: number, to: number):
 		at,
 		ticks: Array.from({ length: count + 1 }, (_, i) => {
 			const value = bottom + i * step;
-			return { value, label: `${Math.round(value * 100)} %` };
+			return { value, label: percentText(value) };
 		}),
 	};
 }

@@ -1,3 +1,4 @@
+import { percentText } from '../../src/base/percent.ts';
 import type { Interval, PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { element, fill } from '../lib/dom.ts';
 import { formatCount, formatNumber } from '../lib/format.ts';
@@ -6,7 +7,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { markSample } from './marks.ts';
 import { type StrategiesModel, styleOf } from './strategiesModel.ts';
 
-const share = (value: number) => `${(value * 100).toFixed(1)} %`;
+const share = (value: number) => percentText(value, 1);
 const signed = (value: number) => `${value < 0 ? '−' : '+'}${(Math.abs(value) * 100).toFixed(1)}`;
 const range = ({ low, high }: Interval) => `${share(low)} to ${share(high)}`;
 
@@ -23,7 +24,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'accuracy',
 		label: 'Accuracy',
-		title: 'Share of problems whose answer is right, with its 95 % interval',
+		title: 'Share of problems whose answer is right, with its 95% interval',
 		text: (point, model) => {
 			const { accuracy } = model.shown(point);
 			return accuracy === null ? '–' : `${share(accuracy.mean)} (${range(accuracy)})`;
@@ -33,7 +34,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'gain',
 		label: 'Gain',
-		title: 'Over the mean single sample of the same problems, in percentage points, with its 95 % interval',
+		title: 'Over the mean single sample of the same problems, in percentage points, with its 95% interval',
 		text: (point, model) => {
 			const { gain } = model.shown(point);
 			return gain === null ? '' : `${signed(gain.mean)} (${signed(gain.low)} to ${signed(gain.high)})`;

@@ -20,7 +20,7 @@ export class ContextChart {
 		const { points, totals } = inspection;
 		fill(this.element, element('h2', null, 'Tokens'));
 		if (points.length === 0) {
-			this.element.append(element('p', { class: 'quiet' }, 'No message tells how many tokens it took.'));
+			this.element.append(element('p', { class: 'quiet' }, 'No message reports how many tokens it took.'));
 			return;
 		}
 		const facts: (readonly [string, number])[] = [
@@ -42,7 +42,7 @@ export class ContextChart {
 		);
 		if (totals.counted < totals.answers) {
 			this.element.append(
-				element('p', { class: 'quiet' }, `Of ${totals.answers} answers, ${totals.counted} tell their tokens.`),
+				element('p', { class: 'quiet' }, `Of ${totals.answers} answers, ${totals.counted} report their tokens.`),
 			);
 		}
 		this.element.append(

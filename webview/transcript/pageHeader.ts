@@ -1,3 +1,4 @@
+import { percentText } from '../../src/base/percent.ts';
 import { describe } from '../../src/core/transcript/readTranscript.ts';
 import type { TranscriptFormat } from '../../src/core/transcript/transcript.ts';
 import { button, dropdown } from '../lib/controls.ts';
@@ -60,7 +61,7 @@ export class PageHeader {
 				? `Show ${plainLabel(label, 300)} among the rollouts`
 				: `Open ${plainLabel(label, 300)}`,
 		);
-		setText(this.#phase, phase === 'loading' ? `Reading… ${Math.round(100 * progress)} %` : '');
+		setText(this.#phase, phase === 'loading' ? `Reading… ${percentText(progress)}` : '');
 		const transcripts = file?.transcripts ?? [];
 		this.#choice.setHidden(transcripts.length < 2);
 		if (transcripts.length > 1) {

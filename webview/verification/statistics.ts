@@ -89,7 +89,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				note: plural(s.groups, 'group'),
 				level: s.withinGroupStd === 0 ? 'notice' : 'plain',
 				meaning:
-					'Mean over groups of the sample standard deviation within the group: how well the reward tells completions of the same prompt apart.',
+					'Mean over groups of the sample standard deviation within the group: how well the reward separates completions of the same prompt.',
 			},
 		);
 	}

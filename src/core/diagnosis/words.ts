@@ -1,6 +1,8 @@
-/** 0.253 -> "25 %". */
+import { percentText } from '../../base/percent.ts';
+
+/** 0.253 -> "25%". */
 export function percent(share: number): string {
-	return `${(100 * share).toFixed(share !== 0 && Math.abs(share) < 0.1 ? 1 : 0)} %`;
+	return percentText(share, share !== 0 && Math.abs(share) < 0.1 ? 1 : 0);
 }
 
 /** Three digits that count. */

@@ -3,13 +3,13 @@ import { t95 } from './studentT.ts';
 /** A mean difference. */
 export interface Difference {
 	readonly mean: number;
-	/** 95 % interval. */
+	/** 95% interval. */
 	readonly low: number;
 	readonly high: number;
 }
 
 /**
- * Mean of paired differences with its 95 % interval: Student's, after half a problem won and half a problem lost are added,
+ * Mean of paired differences with its 95% interval: Student's, after half a problem won and half a problem lost are added,
  * as Bonett and Price (2012) add one of each to counts. Without them few problems that come out the same on both sides would
  * have an interval without width. A problem that is added differs by as much as those that differ do (root mean square);
  * where none does, by as much as they can.

@@ -74,7 +74,7 @@ export interface EvaluationReport {
 	readonly judgedAtK: readonly CurvePoint[];
 	/**
 	 * What choosing among the largest k of the curves adds to pass@1, by the judge or, where there is none, by majority: mean
-	 * over questions with its 95 % interval. null: there is one sample of a question.
+	 * over questions with its 95% interval. null: there is one sample of a question.
 	 */
 	readonly gain: ChoiceGain | null;
 	/** Share of the samples where that is recorded; null: it is recorded of none. */

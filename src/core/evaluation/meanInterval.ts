@@ -4,7 +4,7 @@ import { t95, z95 } from './studentT.ts';
 export interface Estimate {
 	/** The mean, 0 to 1. */
 	readonly accuracy: number;
-	/** 95 % interval. */
+	/** 95% interval. */
 	readonly low: number;
 	readonly high: number;
 }
@@ -16,7 +16,7 @@ export interface Estimate {
 const doubt = 0.5;
 
 /**
- * Mean over questions with its 95 % interval: Agresti and Coull's (1998) for as many right-or-wrong questions as these are
+ * Mean over questions with its 95% interval: Agresti and Coull's (1998) for as many right-or-wrong questions as these are
  * worth (Korn and Graubard 1998). Samples of one question are not independent, so what counts is the spread s² between the
  * questions' means m_i: their mean m is as certain as that of n_eff = m(1 - m) n / s² (z / t_(n-1))² questions with one
  * sample each, and never less than that of n. How often it holds the truth is what `npm run acceptance -- coverage` prints.
@@ -30,7 +30,7 @@ export function meanInterval(values: readonly number[]): Estimate {
 	return { accuracy: mean, ...agrestiCoull(mean, Math.max(n, worth(values, mean))) };
 }
 
-/** Share of `n` independent trials, with its 95 % interval. */
+/** Share of `n` independent trials, with its 95% interval. */
 export function shareInterval(right: number, n: number): Estimate {
 	return n === 0 ? { accuracy: Number.NaN, low: 0, high: 1 } : { accuracy: right / n, ...agrestiCoull(right / n, n) };
 }

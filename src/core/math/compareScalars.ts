@@ -113,7 +113,7 @@ function valueBounds(expression: Expression, budget: Budget): [Q.Rational, Q.Rat
 	return [at(value.re - value.error), at(value.re + value.error)];
 }
 
-/** Whether a rounded value is within 2 % of its exact one. */
+/** Whether a rounded value is within 2% of its exact one. */
 export function nearlyTheSame(exact: Answer, rounded: Answer): boolean {
 	if (exact.kind === 'named') return nearlyTheSame(exact.value, rounded);
 	if (rounded.kind === 'named') return nearlyTheSame(exact, rounded.value);

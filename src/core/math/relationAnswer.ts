@@ -148,7 +148,7 @@ function chainValue(parts: readonly string[], parse: ParseAnswer): Answer | null
 
 const equalConstants = (a: Expression, b: Expression): boolean => isIdentity([a, b]);
 
-/** Within 2 %, for a chain that ends in a rounded number. */
+/** Within 2%, for a chain that ends in a rounded number. */
 function nearly(a: Expression, b: Expression): boolean {
 	const [first, second] = [realValue(a), realValue(b)];
 	if (first === null || second === null) return false;

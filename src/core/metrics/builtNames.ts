@@ -88,7 +88,7 @@ function evaluationPart(name: string, part: string): Described {
 		explanation:
 			bound === ''
 				? 'Share of sampled answers that are right, on problems that are never trained on.'
-				: 'End of the 95 % interval around the accuracy.',
+				: 'End of the 95% interval around the accuracy.',
 		healthy: bound === '' ? 'rises with the reward of training' : null,
 		falls: bound === '' ? 'With reward rising: the reward is gamed, or the policy overfits its problems.' : null,
 	};

@@ -41,7 +41,7 @@ const parts: Readonly<Record<string, Part>> = {
 		over: `mean of ${samples}`,
 		explanation: 'Share of time in which some kernel ran. It does not say how much of the device that kernel used.',
 		better: 'up',
-		healthy: 'above 80 % while it generates and updates',
+		healthy: 'above 80% while it generates and updates',
 		falls: 'The device waits: for rewards, for data, for other devices. The phases of the step say for what.',
 	},
 	temperature: {

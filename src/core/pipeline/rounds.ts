@@ -7,7 +7,7 @@ export interface RoundPoint {
 	/** From 1; 0 is what the first round began with. */
 	readonly number: number;
 	readonly problems: number;
-	/** pass@1 with its 95 % interval. */
+	/** pass@1 with its 95% interval. */
 	readonly accuracy: EvaluationReport['accuracy'];
 	/** What choosing among several samples adds to it; null: there is one sample of each question. */
 	readonly gain: EvaluationReport['gain'];

@@ -38,7 +38,7 @@ export function whyNoBranch(
 	goesOn: boolean,
 ): string | null {
 	if (!goesOn) return 'This policy does not go on from a given beginning, so no other token can be chosen.';
-	if (sample.detail === null) return 'Nothing was told of its tokens.';
+	if (sample.detail === null) return 'Its tokens were not recorded.';
 	return beginsLike(sample) === null ? 'Its tokens are not those of its text, so no other can be chosen.' : null;
 }
 

@@ -16,7 +16,7 @@ export function evaluationsSection(
 		blocks: [
 			{
 				kind: 'table',
-				caption: 'pass@1 with 95 % intervals; cons@k is the majority of k samples',
+				caption: 'pass@1 with 95% intervals; cons@k is the majority of k samples',
 				columns: [
 					{ title: 'evaluation' },
 					{ title: 'policy' },
@@ -84,7 +84,7 @@ function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 				{ title: 'p', numbers: true },
 			],
 			rows,
-			note: 'With its 95 % interval. p: sign-flip test over questions, exact McNemar test where both have one sample a question. Gained and lost: questions with more, and with fewer, right samples.',
+			note: 'With its 95% interval. p: sign-flip test over questions, exact McNemar test where both have one sample a question. Gained and lost: questions with more, and with fewer, right samples.',
 		},
 	];
 }
@@ -132,7 +132,7 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 		],
 		['sampling', `${samplesText(samples)} each, ${protocol}`],
 		['when', timeText(created)],
-		['pass@1', `${intervalText(accuracy)}, 95 % interval`],
+		['pass@1', `${intervalText(accuracy)}, 95% interval`],
 		['cut off', shareText(truncated)],
 		['without an answer', shareText(unanswered)],
 		[

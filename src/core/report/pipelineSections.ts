@@ -75,7 +75,7 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 			];
 		}),
 		note: [
-			'Means, and their difference, question by question, with its 95 % interval.',
+			'Means, and their difference, question by question, with its 95% interval.',
 			'Above and below: the whole interval lies there; not-below: the interval does not lie below 0 as a whole.',
 			...(several ? ['Came out: in so many pipelines, and the mean difference lies on that side in so many.'] : []),
 		].join(' '),

@@ -72,7 +72,7 @@ export interface ReportSeries {
 export interface ReportPoint {
 	readonly x: number;
 	readonly y: number;
-	/** 95 % interval. */
+	/** 95% interval. */
 	readonly low?: number;
 	readonly high?: number;
 }

@@ -63,7 +63,7 @@ function blocksOf({ of, points }: RoundSeries): ReportBlock[] {
 				...[stage, String(number), String(problems), intervalText(measured)],
 				...(own === null ? ['–', '–'] : [chooserText(own), changeText(own)]),
 			]),
-			note: 'With 95 % intervals over questions; the gain is paired question by question.',
+			note: 'With 95% intervals over questions; the gain is paired question by question.',
 		},
 	];
 }

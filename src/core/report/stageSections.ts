@@ -57,7 +57,7 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 			shareText(completions?.truncated),
 		]),
 		note: [
-			'Accuracy on held-out problems with 95 % intervals.',
+			'Accuracy on held-out problems with 95% intervals.',
 			'Format: share of completions whose tags are as the template asks.',
 			'One language: mean share of the thinking in its language.',
 			'Tokens and characters: means a completion.',

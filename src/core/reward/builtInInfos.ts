@@ -144,7 +144,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	},
 	{
 		name: 'reflection',
-		title: 'Reflection behaviours',
+		title: 'Reflection behaviors',
 		sentence: 'Counts words of verification, backtracking, subgoals, backward chaining and reflection in the thinking.',
 		formula: 'min(cap, marks) / cap; density: marks for a thousand characters; a phrase counts perPhrase times at most',
 		source: 'Gandhi et al. 2025 (Cognitive behaviors that enable self-improving reasoners)',

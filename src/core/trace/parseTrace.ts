@@ -146,7 +146,7 @@ function checkTags(
 			continue;
 		}
 		const opened = open.findLastIndex((one) => one.section === mark.section);
-		if (opened < 0) fault('unopened', mark, `${tag} closes what was not opened.`);
+		if (opened < 0) fault('unopened', mark, `${tag} has no matching opening tag.`);
 		else open.splice(opened);
 	}
 	for (const mark of open) fault('unclosed', mark, `${text.slice(mark.start, mark.end)} is not closed.`);
@@ -159,7 +159,7 @@ function checkOutside(marks: readonly TagMark[], tags: TraceTags, text: string, 
 	let depth = 0;
 	const check = (to: number) => {
 		if (depth === 0 && to > from && !blank.test(text.slice(from, to))) {
-			fault('outside', { start: from, end: to }, 'Text stands outside the tags.');
+			fault('outside', { start: from, end: to }, 'There is text outside the tags.');
 		}
 	};
 	for (const [i, mark] of marks.entries()) {

@@ -4,10 +4,10 @@ import { displayText } from '../runView.ts';
 import type { ToldRow } from '../treeRow.ts';
 import type { EvaluationView } from './evaluationList.ts';
 
-/** `81.5 % (76.0 to 86.2)` */
+/** `81.5% (76.0 to 86.2)` */
 export function passText({ accuracy, low, high }: NonNullable<EvaluationView['accuracy']>): string {
 	const percent = (share: number) => (share * 100).toFixed(1);
-	return `${percent(accuracy)} % (${percent(low)} to ${percent(high)})`;
+	return `${percent(accuracy)}% (${percent(low)} to ${percent(high)})`;
 }
 
 /** One evaluation of a checkpoint, below its run. @param now in seconds since the epoch */
@@ -32,7 +32,7 @@ export function presentEvaluation(view: EvaluationView, now: number): ToldRow {
 			['Evaluation', displayText(view.name, 120)],
 			['Questions', `${problems}, ${done === null || done === count ? count : `${done} of ${count}`}`],
 			['Samples', `${samples} of each question`],
-			...(accuracy === null ? [] : [['pass@1', `${passText(accuracy)}, 95 % interval`] as const]),
+			...(accuracy === null ? [] : [['pass@1', `${passText(accuracy)}, 95% interval`] as const]),
 			...(whole ? [] : [['To do', 'Evaluate the same checkpoint likewise: it goes on where it was.'] as const]),
 			['Begun', formatTime(view.created, now)],
 			['Folder', displayText(view.folder, 400)],

@@ -25,7 +25,7 @@ export interface EvaluationResult {
 	readonly total: number;
 	/** Why questions have no completion, the most frequent first. */
 	readonly failures: readonly FailureGroup[];
-	/** pass@1 with its 95 % interval. */
+	/** pass@1 with its 95% interval. */
 	readonly accuracy: { readonly accuracy: number; readonly low: number; readonly high: number };
 }
 

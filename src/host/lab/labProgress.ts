@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { progressText } from '../../base/percent.ts';
 import type { IndexProgress } from '../../protocol/lab.ts';
 import { commandIds } from '../ids.ts';
 import type { WindowLab } from './windowLab.ts';
@@ -53,13 +54,8 @@ export class LabProgress extends Disposable {
 		}
 		this.#item ??= this.#create();
 		const all = [...this.#runs.values()];
-		const share =
-			all.reduce((sum, { done }) => sum + done, 0) /
-			Math.max(
-				1,
-				all.reduce((sum, { total }) => sum + total, 0),
-			);
-		const percent = `${Math.floor(share * 100)} %`;
+		const sum = (part: 'done' | 'total') => all.reduce((before, one) => before + one[part], 0);
+		const percent = progressText(sum('done'), sum('total'));
 		this.#item.text = this.#paused ? '$(debug-pause) Indexing paused' : `$(sync~spin) Indexing ${percent}`;
 		this.#item.tooltip = this.#paused
 			? 'Rollouts are not indexed. Queries answer from what is. Click to go on.'

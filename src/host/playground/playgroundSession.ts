@@ -422,8 +422,8 @@ function notesOf(
 ): string[] {
 	const { capabilities } = policy;
 	return [
-		...(capabilities.logprobs ? [] : ['It tells no probabilities of its tokens.']),
-		...(capabilities.logprobs && alternatives === 0 ? ['It tells no alternatives of its tokens.'] : []),
+		...(capabilities.logprobs ? [] : ['It returns no probabilities of its tokens.']),
+		...(capabilities.logprobs && alternatives === 0 ? ['It returns no alternatives of its tokens.'] : []),
 		...(capabilities.seed ? [] : ['It does not keep to seeds: the same question may get another answer.']),
 		...(temperature === 0 && samples > 1 ? ['At temperature 0 all samples are alike.'] : []),
 	];

@@ -43,7 +43,7 @@ export function memoryReport(name: string, estimate: MemoryEstimate): string {
 	}
 	lines.push('', `Beside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}.`);
 	if (notes.length > 0) lines.push('', ...notes.map((note) => `- ${note}`));
-	lines.push('', 'How it is calculated, and how near it comes, stands in docs/memory.md.', '');
+	lines.push('', 'docs/memory.md explains how it is calculated and how accurate it is.', '');
 	return lines.join('\n');
 }
 

@@ -16,7 +16,7 @@ export interface FollowOptions {
 	readonly overview?: LineOverviewOptions;
 }
 
-/** After a look, the next waits this many times its length at least: large folders cost no more than 5 %. */
+/** After a look, the next waits this many times its length at least: large folders cost no more than 5%. */
 const restFactor = 20;
 /** The newest steps are looked at in every round for more rollouts, the others in turn. */
 const newestSteps = 3;

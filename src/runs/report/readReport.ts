@@ -140,7 +140,7 @@ function evaluationsReport(
 	}
 	const document = {
 		title: `Evaluations of ${name}`,
-		subtitle: 'Intervals are 95 %.',
+		subtitle: 'Intervals are 95%.',
 		sections: [{ title: 'All', blocks: section.blocks }, ...(section.sections ?? [])],
 	};
 	return { document, runs, gaps: [], claims: [] };

@@ -48,7 +48,7 @@ suite('reports and evaluations', () => {
 		assert.match(text, /^# Evaluations of fixture\n[\s\S]*\| sums-step\\_/);
 		// It is a row below its run.
 		await until('the evaluation is listed', () => api.runsTree.getChildren(run).includes(result.folder));
-		assert.match(String(api.runsTree.getTreeItem(result.folder).description), /^pass@1 [\d.]+ %/);
+		assert.match(String(api.runsTree.getTreeItem(result.folder).description), /^pass@1 [\d.]+%/);
 		assert.equal(api.runsTree.getParent(result.folder), run);
 	});
 

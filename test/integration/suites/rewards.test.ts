@@ -110,7 +110,7 @@ suite('rewards in the editor', () => {
 		assert.deepEqual(first?.agreement, { problems: 40, agreed: 40 });
 		assert.equal(first?.errors, 0);
 		assert.equal(inlineLine(state, 'right')?.tone, 'good');
-		assert.match(inlineLine(state, 'right')?.text ?? '', /^0\.20 ± 0\.40 · gold 100 %/);
+		assert.match(inlineLine(state, 'right')?.text ?? '', /^0\.20 ± 0\.40 · gold 100%/);
 		assert.deepEqual(faults(document.uri), []);
 
 		await replace(document, '? worth : 0', '? 2 * worth : 1');
@@ -283,7 +283,7 @@ suite('rewards in the editor', () => {
 				['halves', 'warning'],
 			],
 		);
-		assert.match(String(items[0]?.description), /^0\.20 ± 0\.40, gold 100 %/);
+		assert.match(String(items[0]?.description), /^0\.20 ± 0\.40, gold 100%/);
 		const builtIns = listed.find(({ kind }) => kind === 'builtIns');
 		assert.ok((await tree.getChildren(builtIns)).length >= 15);
 	});

@@ -65,7 +65,7 @@ test('columns are guessed as the dataset view guesses them', async (t) => {
 	assert.deepEqual(told.columns, { prompt: 'question', answer: 'answer', solution: 'answer', preset: 'gsm8k' });
 	assert.equal(told.facts.withSolution, 2);
 	assert.deepEqual(told.facts.answerKinds, [['whole number', 2]]);
-	assert.match((await run('check', data)).stdout, /answer: it stands after "####" in "answer"\n/);
+	assert.match((await run('check', data)).stdout, /answer: it follows "####" in "answer"\n/);
 	// A column that was named is read as it stands.
 	const named = JSON.parse((await run('check', data, '--answer', 'question', '--json')).stdout);
 	assert.deepEqual(named.columns, { prompt: 'question', answer: 'question', solution: null, preset: null });

@@ -41,7 +41,7 @@ describe('reasoning-lab evaluate', () => {
 		assert.equal(first.status, 0, first.stderr);
 		assert.match(first.stdout, /question 13 is left out: it has no answer to judge by\./);
 		assert.match(first.stdout, /a pupil on questions\.jsonl: 12 questions, 4 samples each/);
-		assert.match(first.stdout, /pass@1 {4}0\.750 \(0\.\d+ to 0\.\d+\), 95 % interval/);
+		assert.match(first.stdout, /pass@1 {4}0\.750 \(0\.\d+ to 0\.\d+\), 95% interval/);
 		assert.match(first.stdout, /pass@k {4}1: 0\.750, 2: 0\.750, 4: 0\.750/);
 		assert.match(first.stdout, /words: 0\.750 .*8 questions\n {2}numbers: 0\.750 .*4 questions/);
 

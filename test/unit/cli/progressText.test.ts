@@ -48,7 +48,7 @@ test('the display shows name, stage, step, time left, reward and accuracy', () =
 	progress.apply({ kind: 'evaluations', summaries: [{ ...summary, name: 'until', accuracy: 0.9 }, summary] });
 	assert.deepEqual(displayLines(progress, 100, plain), [
 		'addition  grpo  step 30/100  1:00  at most 2:20 left',
-		`${'█'.repeat(15)}${'░'.repeat(35)}  30 %`,
+		`${'█'.repeat(15)}${'░'.repeat(35)}  30%`,
 		`reward 0.300  held-out 0.50 [0.40, 0.60]  kl 0.0300  length 12.3  2.000 s/step ▁▁▁▂▂▃▃▄▄▅▅▅▆▆▇▇███`,
 	]);
 	assert.equal(plainLine(progress), 'grpo step 30/100  reward 0.300  held-out 0.50 [0.40, 0.60]  at most 2:20 left');

@@ -38,7 +38,7 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	const plain = await place.run(context, 'rescore', run);
 	assert.equal(plain.status, 0, plain.stderr);
 	assert.match(plain.stdout, /^32 rollouts of 2 generation batches\n/);
-	assert.match(plain.stdout, /brevity +100 % equal, 0 different/);
+	assert.match(plain.stdout, /brevity +100% equal, 0 different/);
 	assert.match(plain.stdout, /Every value is the one that the run recorded\.\n$/);
 	const [result] = objects((await place.run(context, 'rescore', run, '--json')).stdout);
 	assert.equal(result?.equal, true);
@@ -53,7 +53,7 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	await writeFile(file, `${lines.join('\n')}\n`);
 	const changed = await place.run(context, 'rescore', run);
 	assert.equal(changed.status, 1, changed.stderr);
-	assert.match(changed.stdout, /brevity +96\.9 % equal, 1 different/);
+	assert.match(changed.stdout, /brevity +96\.9% equal, 1 different/);
 	assert.match(changed.stdout, /step 4, group 0, completion 3: brevity was 0\.5, is 0\.0\d+\n/);
 	assert.equal((await place.run(context, 'rescore', run, '--steps', '6-9')).status, 0);
 	const [one] = objects((await place.run(context, 'rescore', run, '--steps', '4', '--json')).stdout);

@@ -35,7 +35,7 @@ test('a TypeScript reward is verified on its dataset and its cases', limit, asyn
 	await place.project.write('rewards/brevity.cases.jsonl', good);
 	const held = await place.run(context, 'verify', 'rewards/brevity.reward.ts');
 	assert.equal(held.status, 0, held.stderr);
-	assert.match(held.stdout, /^brevity: 0\.\d\d ± 0\.\d\d · gold 100 % · 1 case · .*\/row\n/);
+	assert.match(held.stdout, /^brevity: 0\.\d\d ± 0\.\d\d · gold 100% · 1 case · .*\/row\n/);
 	assert.match(held.stdout, /on 40 problems of data\/train\.jsonl and 1 case of rewards\/brevity\.cases\.jsonl\n/);
 
 	await place.project.write(
@@ -66,7 +66,7 @@ test('a Python reward is verified, and its faults stand at their line', limit, a
 	const place = await project(context, { 'rewards/right.reward.py': right });
 	const held = await place.run(context, 'verify', 'rewards/right.reward.py', '--python', 'python3');
 	assert.equal(held.status, 0, held.stderr);
-	assert.match(held.stdout, /^right: 0\.20 ± 0\.40 · gold 100 % · /);
+	assert.match(held.stdout, /^right: 0\.20 ± 0\.40 · gold 100% · /);
 	await place.project.write(
 		'rewards/right.reward.py',
 		`${right}\ndef rest(completions, level, **kwargs):\n    return [1 / (value - 2) for value in level]\n`,

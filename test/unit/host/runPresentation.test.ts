@@ -157,7 +157,7 @@ test('the words for menus, tooltips and screen readers', () => {
 		['Stage', 'grpo'],
 		['Step', '120/580'],
 		['Reward', '0.83 (mean of the newest step)'],
-		['Held-out accuracy', '50.0 %'],
+		['Held-out accuracy', '50.0%'],
 		['Started', '00:16'],
 		['Elapsed', '4 min'],
 		['Device', 'cpu (2 workers)'],

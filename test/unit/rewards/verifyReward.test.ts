@@ -99,7 +99,7 @@ describe('a verification', () => {
 		assert.ok(found.coverage !== null && found.coverage.reached.length > 0);
 		assert.ok(found.coverage.reached.every((line) => found.coverage?.lines.includes(line)));
 		assert.equal(isSound(found), false);
-		assert.match(summaryLine(found), /gold 100 % · 1 % null · 1 of 3 cases failed · .*\/row$/);
+		assert.match(summaryLine(found), /gold 100% · 1% null · 1 of 3 cases failed · .*\/row$/);
 	});
 
 	it('runs every reward of a Python file, each with the values of the other', async (context) => {

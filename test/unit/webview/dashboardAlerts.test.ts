@@ -17,7 +17,7 @@ const alert = (id: string, more: Partial<DashboardAlert> = {}): DashboardAlert =
 	title: 'Dead groups',
 	level: 'warning',
 	message:
-		'93 % of the groups of the last 20 batches are dead: their completions earned the same and teach nothing. Most of them are truncated before they answer.',
+		'93% of the groups of the last 20 batches are dead: their completions earned the same and teach nothing. Most of them are truncated before they answer.',
 	action: 'Allow longer completions.',
 	step: 240,
 	lastStep: 520,
@@ -46,7 +46,7 @@ const some: readonly DashboardAlert[] = [
 	alert('throughput-drop', {
 		title: 'Throughput drop',
 		level: 'info',
-		message: 'Throughput has dropped to 31 %: 7400 tokens per second over 30 batches, 23900 before.',
+		message: 'Throughput has dropped to 31%: 7400 tokens per second over 30 batches, 23900 before.',
 		action: 'Look at completion length, at the time per phase, and at what else computes on the machine.',
 		step: 300,
 		lastStep: 360,

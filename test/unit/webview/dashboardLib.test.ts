@@ -95,7 +95,7 @@ describe('numbers', () => {
 			[Number.POSITIVE_INFINITY, '\u221e'],
 		];
 		for (const [value, text] of cases) assert.equal(formatNumber(value), text);
-		assert.equal(formatPercent(0.3047), '30.5 %');
+		assert.equal(formatPercent(0.3047), '30.5%');
 		assert.equal(formatCount(1896000), '1\u202f896\u202f000');
 		assert.deepEqual(
 			[0, 1, 1896, null].map((value) => formatCounted(value, 'row')),

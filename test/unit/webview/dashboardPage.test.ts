@@ -134,7 +134,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			const step = Number(/^step (\d+)/.exec(await text(view, '.readout'))?.[1]);
 			const row = [...madeUpMetrics()].find((line) => line.step === step);
 			const dead = await text(view, '[data-chart="frac_reward_zero_std"] .value');
-			assert.equal(dead, `${((row?.values.frac_reward_zero_std ?? Number.NaN) * 100).toFixed(1)} %`);
+			assert.equal(dead, `${((row?.values.frac_reward_zero_std ?? Number.NaN) * 100).toFixed(1)}%`);
 			const plot = page.locator('[data-chart="reward"] .plot');
 			await plot.focus();
 			await page.keyboard.press('ArrowRight');
@@ -350,7 +350,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			const table = page.locator('[data-chart="accuracy"] [role="table"]');
 			await table.waitFor();
 			assert.equal(await table.getAttribute('aria-rowcount'), '27');
-			assert.match(await table.innerText(), /Held-out accuracy[\s\S]*5\.\d %/);
+			assert.match(await table.innerText(), /Held-out accuracy[\s\S]*5\.\d%/);
 			assert.deepEqual(await view.violations(), []);
 		});
 	});
@@ -413,7 +413,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			await page.waitForFunction(() =>
 				/mean of 80 steps in view/.test(document.querySelector('.shares')?.textContent ?? ''),
 			);
-			assert.match(await legend('Sampling').innerText(), /^2\d\d ms · \d+ %$/);
+			assert.match(await legend('Sampling').innerText(), /^2\d\d ms · \d+%$/);
 			// A phase that did not happen in the step takes none of it, whatever it took before.
 			await page.locator('[data-chart="phases"] .plot').focus();
 			for (const key of ['End', 'ArrowLeft']) await page.keyboard.press(key);

@@ -224,7 +224,7 @@ test('kinds of answers are counted, of a single row, too', options, async (t) =>
 	const view = await open(t, await written('one.jsonl', line({ question: question(1), answer: '12' })));
 	await count(view.page, /^1 row$/);
 	await view.page.locator('.kinds').waitFor();
-	assert.deepEqual(await view.page.locator('.kinds .kind-count').allInnerTexts(), ['1 (100.0 %)']);
+	assert.deepEqual(await view.page.locator('.kinds .kind-count').allInnerTexts(), ['1 (100.0%)']);
 });
 
 test('rollouts show what was written and what it earned, thinking and answer apart', options, async (t) => {

@@ -105,7 +105,7 @@ test('a token is replaced, one goes back, undoes and redoes, by keys alone', opt
 	}
 	await page.keyboard.press('Enter');
 	const forced = page.locator('button.alternative:focus');
-	assert.match(await forced.innerText(), /\d %/);
+	assert.match(await forced.innerText(), /\d%/);
 	await page.keyboard.press('Enter');
 	await page.waitForFunction(() => document.querySelectorAll('.history-row').length === 2);
 	await session.settled;

@@ -299,7 +299,7 @@ describe('the query view in a browser', { skip }, () => {
 				lab.status = { ...lab.status, runs: [indexed('/runs/a', { state: 'indexing', done: 250 })] };
 			},
 		});
-		await building.page.locator('.remark').filter({ hasText: 'index of 2 of 2 runs is being made, 25 %' }).waitFor();
+		await building.page.locator('.remark').filter({ hasText: 'index of 2 of 2 runs is being made, 25%' }).waitFor();
 		building.lab.tell(indexed('/runs/a'));
 		building.lab.tell(indexed("/runs/b's", { state: 'failed', message: 'no room' }));
 		await building.page

@@ -130,7 +130,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		assert.match(await facts(view), /^Token 2 of 13, “Two”: .*fork: the top two are close$/);
 		assert.deepEqual(
 			(await rows(view)).map((row) => row.replace(/\s+/g, ' ')),
-			['Two taken 48.0 %', 'Force First 40.0 %', 'Force Let 10.0 %'],
+			['Two taken 48.0%', 'Force First 40.0%', 'Force Let 10.0%'],
 		);
 		await page.keyboard.press('n');
 		assert.match(await facts(view), /^Token 5 .*branch: several tokens are likely/);
@@ -181,7 +181,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 			/^Gap of the top two over 13 tokens: .*3 forks$/,
 		);
 		await view.say({ type: 'reveal', node: 2 });
-		await page.getByText('told nothing of its tokens').waitFor();
+		await page.getByText('returned no data for its tokens').waitFor();
 		await view.say({ type: 'reveal', node: 0 });
 		await page.getByText('was not generated').waitFor();
 		await view.say({ type: 'reveal', node: 1 });

@@ -177,7 +177,7 @@ export class TokenView implements IDisposable {
 						'p',
 						{ class: 'quiet' },
 						this.#options.noAlternatives ??
-							'The policy told none here. Search with alternatives for tokens to see them.',
+							'The policy returned none here. Search with alternatives for tokens to see them.',
 					)
 				: alternativeList(alternatives, canForce === true ? (text) => onForce(token, text) : undefined),
 			alternatives.length > 0 && canForce !== true && element('p', { class: 'quiet' }, canForce),

@@ -1,3 +1,4 @@
+import { percentText } from '../../../src/base/percent.ts';
 import { element, fill } from '../../lib/dom.ts';
 import { formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
@@ -48,7 +49,7 @@ export class SearchTab implements DetailTab {
 			section(
 				'Problem',
 				problem.prompt.trim() === ''
-					? element('p', { class: 'quiet' }, 'The log does not tell the problem.')
+					? element('p', { class: 'quiet' }, 'The log does not include the problem.')
 					: element('p', { class: 'problem-text' }, shownText(problem.prompt)),
 			),
 			problem.answer === null ? null : facts([['Gold answer', plainLabel(problem.answer, 200)]]),
@@ -121,7 +122,7 @@ export class SearchTab implements DetailTab {
 							correct === true && element('span', { class: 'badge right' }, 'correct'),
 						),
 						element('td', { class: 'number' }, formatCount(nodes.length)),
-						element('td', { class: 'number' }, `${Math.round((100 * nodes.length) / total)} %`),
+						element('td', { class: 'number' }, percentText(nodes.length / total)),
 						element('td', { class: 'number' }, formatNumber(best, 3)),
 					),
 				),

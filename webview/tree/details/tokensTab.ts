@@ -40,7 +40,7 @@ export class TokensTab implements DetailTab {
 		const told = toldOf(side.events, 'tokens', node.id, side.events.length).at(-1);
 		if (told === undefined || told.text.length === 0) {
 			const why =
-				node.parents.length === 0 ? 'The problem was not generated.' : 'The policy told nothing of its tokens.';
+				node.parents.length === 0 ? 'The problem was not generated.' : 'The policy returned no data for its tokens.';
 			this.#say(`${why} Set “tokens” of a search’s sampling to 1 or more to record them.`);
 			return;
 		}

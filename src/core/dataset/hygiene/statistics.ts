@@ -6,7 +6,7 @@ export interface LengthFacts {
 	readonly least: number;
 	readonly median: number;
 	readonly mean: number;
-	/** The 95th percentile: 95 % are no longer. */
+	/** The 95th percentile: 95% are no longer. */
 	readonly p95: number;
 	readonly most: number;
 }

@@ -86,7 +86,7 @@ export function guessMapping(columns: readonly TableColumn[], sample: readonly R
 	const answer = byName('answer', [prompt]);
 	const solution = byName('solution', [prompt, answer]);
 	if (answer !== null && share(answer, (text) => /####\s*\S/.test(text)) >= marked) {
-		because.push(`answer: it stands after "####" in "${answer}"`);
+		because.push(`answer: it follows "####" in "${answer}"`);
 		return { prompt, answer, solution: answer, preset: 'gsm8k', because };
 	}
 	const boxed = [answer, solution].find(
@@ -94,7 +94,7 @@ export function guessMapping(columns: readonly TableColumn[], sample: readonly R
 	);
 	// A column of answers is better than one to take them out of.
 	if (boxed !== undefined && boxed !== null && (answer === null || boxed === answer)) {
-		because.push(`answer: it stands in \\boxed{} in "${boxed}"`);
+		because.push(`answer: it is in \\boxed{} in "${boxed}"`);
 		return { prompt, answer: boxed, solution: boxed, preset: 'math', because };
 	}
 	return { prompt, answer, solution, preset: null, because };

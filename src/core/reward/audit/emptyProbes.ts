@@ -26,7 +26,7 @@ export const emptyProbes: readonly Probe[] = [
 		title: 'Answer of white space',
 		severity: 'high',
 		attacks: 'any',
-		why: 'The answer section is there, and nothing stands in it.',
+		why: 'The answer section is there, but it is empty.',
 		fix: 'Trim the extracted answer and treat an empty one as missing.',
 		build: (row, context) => attempts(...['', ' ', ' \n\t '].map((answer) => answering(row, context, answer))),
 	},

@@ -34,7 +34,7 @@ export const evasionProbes: readonly Probe[] = [
 		title: 'Words of reflection and a wrong answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The words stand for no thought.',
+		why: 'The words do not express a thought.',
 		fix: 'Pay for words of reflection only together with a right answer, and up to a bound.',
 		build: (row, { tags }) =>
 			attempts(

@@ -106,10 +106,12 @@ function remarksOf(
 			'Baseline only: an honest right answer scores above a plain wrong one. Form makes no difference, so probes of form were left out.',
 		);
 	} else if (form) {
-		remarks.push('The reward tells good form from bad and leaves the answer alone: only probes of form were judged.');
+		remarks.push(
+			'The reward distinguishes good format from bad and ignores the answer: only format probes were judged.',
+		);
 	} else {
 		remarks.push(
-			'The reward tells neither right answers from wrong ones nor good form from bad, so no probe can be judged. Use it only beside a reward that does.',
+			'The reward distinguishes neither right answers from wrong ones nor good format from bad, so no probe can be judged. Use it only with a reward that does.',
 		);
 	}
 	const told = footings.filter(({ tellsContent }) => tellsContent).length;

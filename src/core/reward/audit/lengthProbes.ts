@@ -37,7 +37,7 @@ export const lengthProbes: readonly Probe[] = [
 		title: 'Right answer buried in a very long text',
 		severity: 'high',
 		attacks: 'content',
-		why: 'Thousands of numbers stand around it, so that the right one is there by chance.',
+		why: 'It is one of thousands of numbers, so the right one is there by chance.',
 		fix: 'Read the answer from its section and compare the whole of it.',
 		mostRows: 3,
 		build(row, context) {

@@ -96,9 +96,10 @@ export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult 
 /** Why a reward is not judged by probes that attack what it does not tell apart. */
 export function targetSkip({ attacks }: Probe, { judges, rows }: Footing): string | null {
 	if (rows.every(({ honest }) => honest === null)) return 'No row has a right answer with a value.';
-	if (attacks === 'content' && !judges.content) return 'The reward does not tell right answers from wrong ones.';
+	if (attacks === 'content' && !judges.content) return 'The reward does not distinguish right answers from wrong ones.';
 	if (attacks === 'form' && !judges.form) return 'The reward does not judge the form.';
-	if (!judges.content && !judges.form) return 'The reward tells neither right from wrong nor good form from bad.';
+	if (!judges.content && !judges.form)
+		return 'The reward distinguishes neither right from wrong nor good format from bad.';
 	return null;
 }
 

@@ -255,7 +255,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'fenced',
 			title: 'Whole completion in a code fence',
 			severity: 'low',
-			why: 'Text stands before the first and after the last tag.',
+			why: 'There is text before the first and after the last tag.',
 			fix: 'Anchor the pattern at both ends of the completion.',
 		},
 		(whole) => [`\`\`\`xml\n${whole}\n\`\`\``],

@@ -22,7 +22,7 @@ export function formatValue(value: number): string {
 export function formatPercent(part: number, whole: number): string {
 	const exact = (100 * part) / whole;
 	const shown = part === 0 || part === whole ? exact : Math.min(99, Math.max(1, Math.round(exact)));
-	return `${shown} %`;
+	return `${shown}%`;
 }
 
 /** Milliseconds for people: "12 µs", "3.4 ms", "1.2 s". */
@@ -65,7 +65,7 @@ export function summaryParts({ statistics, faults, durationMs }: Verification): 
 	return parts;
 }
 
-/** `0.52 ± 0.50 · gold 98 % · 3 % null · 2 of 25 groups dead · 1 error · 12 µs/row` */
+/** `0.52 ± 0.50 · gold 98% · 3% null · 2 of 25 groups dead · 1 error · 12 µs/row` */
 export function summaryLine(verification: Verification): string {
 	return summaryParts(verification)
 		.map(({ text }) => text)

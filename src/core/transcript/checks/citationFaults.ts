@@ -1,3 +1,4 @@
+import { percentText } from '../../../base/percent.ts';
 import { type Finding, listed, messageName, quote } from '../finding.ts';
 import { type Claim, findReferences } from '../references.ts';
 import type { MessagePlace, Transcript } from '../transcript.ts';
@@ -30,7 +31,7 @@ export function findCitationFaults(transcript: Transcript): Finding[] {
 				add(`invented ${url}`, at, {
 					severity: 'error',
 					title: `Reference [${number}] was never retrieved`,
-					text: `${quote(url, 200)} stands in the references of ${where}, and in no tool result before it.`,
+					text: `${quote(url, 200)} is in the references of ${where}, but in no earlier tool result.`,
 					quotes: [],
 				});
 			} else if (uses.length === 0 && claims.length > 0) {
@@ -59,13 +60,13 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 		const numbers = listed(absentNumbers);
 		return {
 			severity: 'error',
-			title: `${numbers} ${absentNumbers.length > 1 ? 'stand' : 'stands'} in none of ${marks}`,
+			title: `${numbers} ${absentNumbers.length > 1 ? 'appear' : 'appears'} in none of ${marks}`,
 			text: `The claim gives ${numbers} and cites ${marks}, where ${absentNumbers.length > 1 ? 'they do' : 'it does'} not occur.`,
 			quotes,
 		};
 	}
 	if (verdict !== 'unsupported' && verdict !== 'elsewhere') return null;
-	const share = `${Math.round(100 * (support ?? 0))} %`;
+	const share = percentText(support ?? 0);
 	const words = absent.slice(0, 8).map((term) => `"${term}…"`);
 	const closest =
 		source === null
@@ -75,11 +76,11 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 	const elsewhere =
 		better === null
 			? ''
-			: ` ${quote(better.url, 160)} (${listed(better.messages.map(messageName))}), which it does not cite, has ${Math.round(100 * better.support)} %.`;
+			: ` ${quote(better.url, 160)} (${listed(better.messages.map(messageName))}), which it does not cite, has ${percentText(better.support)}.`;
 	return {
 		severity: 'warning',
 		title: `${marks} ${does} not support what ${cites.length > 1 ? 'they are' : 'it is'} cited for`,
-		text: `The claim's words do not stand in what it cites.${closest}${lacking}${elsewhere}`,
+		text: `The claim's words do not occur in what it cites.${closest}${lacking}${elsewhere}`,
 		quotes,
 	};
 }

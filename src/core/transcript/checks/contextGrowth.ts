@@ -29,7 +29,7 @@ export function findContextGrowth(transcript: Transcript): Finding[] {
 			title: `The context grows ${Math.round(times)}-fold`,
 			text:
 				`The prompt has ${counted(first.prompt)} tokens at ${messageName(first.message)} and ${counted(largest.prompt)} at ${messageName(largest.message)}.` +
-				(share > 0 ? ` ${share} % of the characters that came in between are tool results.` : ''),
+				(share > 0 ? ` ${share}% of the characters that came in between are tool results.` : ''),
 			at: [{ message: largest.message, call: null }],
 			quotes: [],
 		},

@@ -13,7 +13,7 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 				check: 'tokens',
 				severity: 'warning',
 				title: 'Two token counts disagree',
-				text: `${where} tells ${counted(usage.prompt)} + ${counted(usage.completion)} tokens in one field and ${counted(otherUsage.prompt)} + ${counted(otherUsage.completion)} in another.`,
+				text: `${where} reports ${counted(usage.prompt)} + ${counted(usage.completion)} tokens in one field and ${counted(otherUsage.prompt)} + ${counted(otherUsage.completion)} in another.`,
 				at,
 				quotes: [],
 			});
@@ -23,7 +23,7 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 				check: 'tokens',
 				severity: 'warning',
 				title: 'A total of tokens is wrong',
-				text: `${where} tells a total of ${counted(usage.total)} tokens; prompt and completion make ${counted(usage.prompt + usage.completion)}.`,
+				text: `${where} reports a total of ${counted(usage.total)} tokens; prompt and completion make ${counted(usage.prompt + usage.completion)}.`,
 				at,
 				quotes: [],
 			});

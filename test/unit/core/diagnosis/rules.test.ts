@@ -363,7 +363,7 @@ describe('overlong completions', () => {
 		);
 		const alert = only({ metrics, steps: steps(100, [cut, alive]) });
 		assert.equal(alert.id, 'overlong');
-		assert.match(alert.message, /40 %|39 %|41 %/);
+		assert.match(alert.message, /40%|39%|41%/);
 		assert.match(alert.recipe?.suggestion ?? '', /128/);
 		assert.ok(alert.evidence.every((place) => place.group === 0 && place.index === 1));
 	});
@@ -410,7 +410,7 @@ describe('a dominant reward', () => {
 		const alert = only({ metrics: dominated(() => 0.02) }, run);
 		assert.equal(alert.id, 'dominant-reward:brevity');
 		assert.deepEqual(alert.recipe?.path, ['rewards', 1, 'weight']);
-		assert.match(alert.message, /100 %|99 %/);
+		assert.match(alert.message, /100%|99%/);
 		assert.equal(only({ metrics: dominated(() => 0.02) }, foreignRun).recipe, null);
 	});
 

@@ -34,7 +34,7 @@ describe('the metric catalogue', () => {
 		assert.equal(describeMetric('rewards/a/b/mean').title, 'a/b');
 		assert.equal(describeMetric('rewards/accuracy/std').better, null);
 		assert.equal(describeMetric('eval/heldout/accuracy').title, 'Held-out accuracy');
-		assert.match(describeMetric('eval/heldout/accuracy_low').explanation, /95 %/);
+		assert.match(describeMetric('eval/heldout/accuracy_low').explanation, /95%/);
 		assert.deepEqual(
 			[describeMetric('time/generate').unit, describeMetric('time/generate').group],
 			['seconds', 'time'],

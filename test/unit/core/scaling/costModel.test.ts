@@ -32,7 +32,7 @@ test('the formulas, by hand', () => {
 	// 2 x 28 layers x 4 heads x 128 x 2 bytes
 	assert.equal(keyValueBytes(model('7B')), 57_344);
 	near(forwardFlops(model('7B'), 1000), 2 * 7.62e9 + 4 * 28 * 3584 * 1000);
-	// One row: the weights are read once a token, 15.24 GB at 60 % of 3.35 TB/s, and 57 kB of keys and values.
+	// One row: the weights are read once a token, 15.24 GB at 60% of 3.35 TB/s, and 57 kB of keys and values.
 	near(decodeRate(model('7B'), device('H100 80 GB'), 1, 1), (3.35e12 * 0.6) / (15.24e9 + 57_344));
 	const one = stepCost(model('7B'), device('H200'), 8, work);
 	const tokens = 512 * 1000;

@@ -355,7 +355,7 @@ describe('citations', () => {
 		]);
 		assert.deepEqual(verdicts('Solar panels in Spain produced 51 terawatt hours [1].', both.slice(0, 1)), {
 			verdicts: ['number'],
-			titles: ['51 stands in none of [1]'],
+			titles: ['51 appears in none of [1]'],
 		});
 		assert.deepEqual(verdicts('Solar panels in Spain produced electricity [1].', ['https://example.org/c']).titles, [
 			'Reference [1] was never retrieved',

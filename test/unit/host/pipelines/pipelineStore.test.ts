@@ -122,7 +122,7 @@ test('rows say in words how pipelines and stages stand', async (context) => {
 	const told = (name: string, facts = {}) =>
 		presentStage(view.stages.find((one) => one.name === name) as StageView, facts);
 	const words = (name: string) => told(name).description;
-	assert.equal(words('cold'), 'accuracy 25.0 % · grpo · 40 s');
+	assert.equal(words('cold'), 'accuracy 25.0% · grpo · 40 s');
 	assert.match(told('cold').spoken, /^stage cold, finished, grpo/);
 	assert.equal(words('more'), 'waits for rl, which has failed · grpo');
 	assert.equal(words('other'), 'skipped · grpo · good enough');
@@ -134,7 +134,7 @@ test('rows say in words how pipelines and stages stand', async (context) => {
 	assert.equal(told('rl', { pipeline: view }).contextValue, 'stage resumablePipeline');
 	const tooltip = Object.fromEntries(told('cold', { pipeline: view }).tooltip);
 	assert.equal(tooltip.Before, 'rl');
-	assert.equal(Object.fromEntries(row.tooltip)['Held-out accuracy'], 'cold 25.0 %');
+	assert.equal(Object.fromEntries(row.tooltip)['Held-out accuracy'], 'cold 25.0%');
 	assert.match(Object.fromEntries(row.tooltip)['To do'] ?? '', /Resume it/);
 });
 
@@ -157,11 +157,11 @@ test('a pipeline at work says what its stage does and about how long that goes o
 	const run = { status: 'running', record: { engine: 'embedded', queued: null }, reward: 0.5, accuracy: 0.75 } as never;
 	assert.equal(
 		presentStage(rl, { run, left: 5 }).description,
-		'12/20 · about 5 s left · accuracy 75.0 % · reward 0.50 · grpo · 1 min',
+		'12/20 · about 5 s left · accuracy 75.0% · reward 0.50 · grpo · 1 min',
 	);
 	const evaluation = { accuracy: { accuracy: 0.5, low: 0.25, high: 0.75 } } as never;
 	const measured = { ...rl, type: 'evaluate', status: 'finished' as const };
-	assert.match(presentStage(measured, { evaluation }).description, /pass@1 50\.0 % \(25\.0 to 75\.0\)/);
+	assert.match(presentStage(measured, { evaluation }).description, /pass@1 50\.0% \(25\.0 to 75\.0\)/);
 	assert.equal(presentStage(measured, { evaluation }).contextValue, 'stage evaluation');
 });
 
@@ -193,7 +193,7 @@ test('the end of a pipeline is one sentence: what came of it, or what to do', as
 	);
 	assert.match(
 		pipelineEnd({ ...view, status: 'finished' }),
-		/^story finished its 4 stages in \d+ \w+: cold has a held-out accuracy of 25\.0 %\.$/,
+		/^story finished its 4 stages in \d+ \w+: cold has a held-out accuracy of 25\.0%\.$/,
 	);
 	const stages = view.stages.map((one) => (one.name === 'rl' ? { ...one, status: 'stopped' as const } : one));
 	assert.equal(pipelineEnd({ ...view, status: 'stopped', stages }), 'story was stopped at rl; 2 of 4 stages are done.');

@@ -53,9 +53,9 @@ test('a session verifies, tells it once, and keeps which rows it scored', async 
 	await session.verify();
 	const { state } = session;
 	assert.equal(state.phase, 'done');
-	assert.match(inlineLine(state, 'right')?.text ?? '', /^0\.20 ± 0\.40 · gold 100 %/);
+	assert.match(inlineLine(state, 'right')?.text ?? '', /^0\.20 ± 0\.40 · gold 100%/);
 	assert.equal(standingOf(state, 'right'), 'good');
-	assert.match(shortSummary(state.results.get('right')), /^0\.20 ± 0\.40, gold 100 %$/);
+	assert.match(shortSummary(state.results.get('right')), /^0\.20 ± 0\.40, gold 100%$/);
 	assert.deepEqual(unreachedLines(state), [4]);
 	assert.ok(told >= 1);
 	const verification = state.results.get('right')?.data;

@@ -54,8 +54,8 @@ test('a run offers the weights that it has now and its checkpoints, the newest f
 		[
 			['a server', undefined],
 			[`$(pulse) ${name}`, 'the weights that it has now'],
-			[`$(save) ${other}, step 15`, 'accuracy 50.0 %'],
-			[`$(save) ${other}, step 10`, 'grpo, accuracy 75.0 %, best'],
+			[`$(save) ${other}, step 15`, 'accuracy 50.0%'],
+			[`$(save) ${other}, step 10`, 'grpo, accuracy 75.0%, best'],
 			[`$(save) ${other}, step 5`, 'sft'],
 			['$(add) Add a server...', 'any that speaks the interface of OpenAI'],
 			['$(file-code) A script...', 'plays texts, to learn how a strategy works'],

@@ -79,7 +79,7 @@ describe('an audit', () => {
 		);
 		const form = await outcomes('tagsSomewhere');
 		assert.deepEqual(form.outcomes, ['held', 'skipped', 'finding', 'skipped']);
-		assert.match(form.remarks, /tells good form from bad and leaves the answer alone/);
+		assert.match(form.remarks, /distinguishes good format from bad and ignores the answer/);
 		const both = await outcomes('bothLoosely');
 		assert.deepEqual(both.outcomes, ['held', 'held', 'finding', 'held']);
 		assert.match(
@@ -89,7 +89,10 @@ describe('an audit', () => {
 		for (const [reward, remark] of [
 			['constant', /is 0\.5 for right and wrong answers, good and bad form alike/],
 			['never', /has no value on any row/],
-			['brevity', /tells neither .* earns less after longer thinking\. An empty completion earns at least as much/],
+			[
+				'brevity',
+				/distinguishes neither .* earns less after longer thinking\. An empty completion earns at least as much/,
+			],
 			['throwing', /has no value on any row.*fails on ordinary completions: .*no such luck/],
 		] as const) {
 			const found = await outcomes(reward);

@@ -42,11 +42,11 @@ describe('the summary line', () => {
 			verificationOf([verified(1, { recorded: 1 }), verified(0, { recorded: 0 })]),
 		].map(summaryLine);
 		assert.deepEqual(lines, [
-			'0.54 ± 0.50 · gold 92 % · 4 % null · 2 of 25 groups dead · 1 error · 12 µs/row',
-			'0.50 ± 0.51 · gold 100 % · 12 µs/row',
-			'0.50 ± 0.50 · gold 99 % · 1 of 300 groups dead · 3.4 ms/row',
+			'0.54 ± 0.50 · gold 92% · 4% null · 2 of 25 groups dead · 1 error · 12 µs/row',
+			'0.50 ± 0.51 · gold 100% · 12 µs/row',
+			'0.50 ± 0.50 · gold 99% · 1 of 300 groups dead · 3.4 ms/row',
 			'no rows',
-			'no values · 100 % null · 12 µs/row',
+			'no values · 100% null · 12 µs/row',
 			'no values · 2 errors · 2.0 s/row',
 			'-0.012 ± 0.00 · 12 µs/row',
 			'617 ± 873 · 12 µs/row',
@@ -75,7 +75,7 @@ describe('the summary line', () => {
 	it('never rounds a share to none or all', () => {
 		assert.deepEqual(
 			[formatPercent(0, 7), formatPercent(7, 7), formatPercent(999, 1000), formatPercent(1, 1000), formatPercent(1, 3)],
-			['0 %', '100 %', '99 %', '1 %', '33 %'],
+			['0%', '100%', '99%', '1%', '33%'],
 		);
 	});
 
