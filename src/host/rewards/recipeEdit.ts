@@ -30,20 +30,17 @@ export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	if (rewards !== undefined && rewards.type !== 'array') {
 		throw new Failure('invalid', 'The recipe\'s "rewards" is not a list.', 'Correct it first.');
 	}
-	const formattingOptions = formatOf(text);
-	const options = { formattingOptions };
-	if (rewards === undefined) return changes(modify(text, ['rewards'], [...standard, entry], options));
+	if (rewards === undefined) return withRewards(text, root, [...standard, entry]);
 	const same = (rewards.children ?? []).findIndex((child) => isSame(child, entry));
-	if (same !== -1) return changes(modify(text, ['rewards', same, 'weight'], entry.weight, options));
-	return [insertion(text, rewards, entry)];
+	if (same === -1) return insertion(text, rewards, oneLine(entry));
+	return changes(modify(text, ['rewards', same, 'weight'], entry.weight, { formattingOptions: formatOf(text) }));
 }
 
 /** The text after one key was set, appended to its list or, without a value, removed; comments stay. */
 export function editedRecipe(text: string, { path, value }: RecipeEdit): string {
 	const root = parseTree(text, [], syntax);
-	const options = { formattingOptions: formatOf(text) };
-	const isDefault = path[0] === 'rewards' && root !== undefined && findNodeAtLocation(root, ['rewards']) === undefined;
-	const written = isDefault ? changed(text, changes(modify(text, ['rewards'], standard, options))) : text;
+	const isDefault = path[0] === 'rewards' && root?.type === 'object' && !findNodeAtLocation(root, ['rewards']);
+	const written = isDefault ? changed(text, withRewards(text, root, standard)) : text;
 	return changed(written, changes(modify(written, [...path], value, { formattingOptions: formatOf(written) })));
 }
 
@@ -55,16 +52,57 @@ export function changed(text: string, edits: readonly TextChange[]): string {
 	);
 }
 
-/** A new last entry, written as the list is: on one line, or one entry a line. */
-function insertion(text: string, rewards: Node, entry: RewardEntry): TextChange {
-	const written = oneLine(entry);
+/** The changes that give a recipe its list of rewards, as its last key. */
+function withRewards(text: string, root: Node, entries: readonly object[]): TextChange[] {
+	const last = root.children?.at(-1);
+	const formattingOptions = formatOf(text);
+	if (last === undefined) return changes(modify(text, ['rewards'], entries, { formattingOptions }));
+	const written = entries.map(oneLine);
+	if (!text.slice(root.offset, last.offset).includes('\n')) {
+		return appended(text, last, ` "rewards": [${written.join(', ')}]`);
+	}
+	const { eol, insertSpaces, tabSize } = formattingOptions;
+	const line = `${eol}${indentAt(text, last.offset)}`;
+	const inner = `${line}${insertSpaces ? ' '.repeat(tabSize) : '\t'}`;
+	return appended(text, last, `${line}"rewards": [${inner}${written.join(`,${inner}`)}${line}]`);
+}
+
+/** The changes that add a last entry, written as the list is: on one line, or one entry a line. */
+function insertion(text: string, rewards: Node, written: string): TextChange[] {
 	const last = rewards.children?.at(-1);
-	if (last === undefined) return { offset: rewards.offset, length: rewards.length, text: `[${written}]` };
-	const end = last.offset + last.length;
-	const before = text.slice(rewards.offset, last.offset);
-	if (!before.includes('\n')) return { offset: end, length: 0, text: `, ${written}` };
-	const indent = /[ \t]*$/.exec(text.slice(0, last.offset))?.[0] ?? '\t';
-	return { offset: end, length: 0, text: `,\n${indent}${written}` };
+	const { eol } = formatOf(text);
+	if (last === undefined) {
+		const inside = text.slice(rewards.offset + 1, rewards.offset + rewards.length - 1);
+		if (inside.trim() === '') return [{ offset: rewards.offset, length: rewards.length, text: `[${written}]` }];
+		// Comments stay, and one that ends with its line does not take the entry in.
+		const offset = rewards.offset + 1 + inside.trimEnd().length;
+		return [
+			{ offset, length: 0, text: inside.includes('\n') ? `${eol}${indentAt(text, offset)}${written}` : ` ${written}` },
+		];
+	}
+	const isOneLine = !text.slice(rewards.offset, last.offset).includes('\n');
+	return appended(text, last, isOneLine ? ` ${written}` : `${eol}${indentAt(text, last.offset)}${written}`);
+}
+
+/** What stands behind the last one of a list on its line: perhaps a comma, perhaps a comment. */
+const lineEnd = /^(?:[ \t]*\/\*[^\r\n]*?\*\/)?[ \t]*(,?)(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/))?(?=[ \t]*\r?\n)/;
+
+/** The changes that put text behind the last one of a list; the comment on its line stays with it. */
+function appended(text: string, last: Node, addition: string): TextChange[] {
+	const offset = last.offset + last.length;
+	const behind = lineEnd.exec(text.slice(offset));
+	if (behind === null || behind[0] === '') return [{ offset, length: 0, text: `,${addition}` }];
+	const after = offset + behind[0].length;
+	if (behind[1] === ',') return [{ offset: after, length: 0, text: `${addition},` }];
+	return [
+		{ offset, length: 0, text: ',' },
+		{ offset: after, length: 0, text: addition },
+	];
+}
+
+/** The white space that the line of a place begins with. */
+function indentAt(text: string, offset: number): string {
+	return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? '';
 }
 
 function isSame(node: Node, entry: RewardEntry): boolean {
@@ -75,7 +113,7 @@ function isSame(node: Node, entry: RewardEntry): boolean {
 }
 
 /** `{ "file": "a.reward.ts", "weight": 0.1 }` */
-function oneLine(entry: RewardEntry): string {
+function oneLine(entry: object): string {
 	const fields = Object.entries(entry).filter(([, value]) => value !== undefined);
 	return `{ ${fields.map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`).join(', ')} }`;
 }

@@ -54,13 +54,15 @@ export async function useReward(
 		const range = new vscode.Range(document.positionAt(offset), document.positionAt(offset + length));
 		edit.replace(recipe, range, text);
 	}
-	const [first] = changes;
+	// The entry is what is written last: before it may be a comma.
+	const entryAt = changes.at(-1);
 	const editor = await vscode.window.showTextDocument(document, { preview: false });
 	if (!(await vscode.workspace.applyEdit(edit))) {
 		throw new Failure('denied', `${recipe.fsPath} could not be changed.`, 'See whether it may be written.');
 	}
-	if (first !== undefined) {
-		const place = document.positionAt(first.offset + Math.max(0, first.text.search(/[^\s,]/)));
+	if (entryAt !== undefined) {
+		const moved = changes.slice(0, -1).reduce((sum, { length, text }) => sum + text.length - length, 0);
+		const place = document.positionAt(entryAt.offset + moved + Math.max(0, entryAt.text.search(/[^\s,]/)));
 		editor.selection = new vscode.Selection(place, place);
 		editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 	}

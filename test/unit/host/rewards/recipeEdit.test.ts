@@ -20,7 +20,7 @@ test('an entry joins a list on one line, and every comment stays', () => {
 	);
 });
 
-test('an entry joins a list of lines as a line, before a trailing comma or a comment', () => {
+test('an entry joins a list of lines as a line, and a comment stays with the entry that it is about', () => {
 	const text = `{
   "rewards": [
     { "use": "accuracy" }, // right
@@ -28,9 +28,48 @@ test('an entry joins a list of lines as a line, before a trailing comma or a com
   ]
 }`;
 	const after = edited(text);
-	assert.match(after, /\/\/ right\n {4}\{ "use": "format", "weight": 0\.2 \},\n {4}\{ "file"/);
-	assert.match(after, /"weight": 0\.1 \}, \/\/ form\n/);
+	assert.match(after, /\/\/ right\n {4}\{ "use": "format", "weight": 0\.2 \}, \/\/ form\n {4}\{ "file".*\},\n {2}\]/);
 	assert.equal(parse(after).rewards.length, 3);
+});
+
+test('no line is added but that of the entry, whatever stands around it', () => {
+	const line = '{ "file": "rewards/brevity.reward.ts", "name": "brevity", "weight": 0.1 }';
+	const list = (...lines: string[]) => ['{', '\t"rewards": [', ...lines, '\t]', '}'];
+	const lists: readonly (readonly [before: string[], after: string[]])[] = [
+		[['\t\t{ "use": "accuracy" }'], ['\t\t{ "use": "accuracy" },', `\t\t${line}`]],
+		[['\t\t{ "use": "accuracy" },'], ['\t\t{ "use": "accuracy" },', `\t\t${line},`]],
+		[['\t\t{ "use": "accuracy" } // a'], ['\t\t{ "use": "accuracy" }, // a', `\t\t${line}`]],
+		[
+			['\t\t{ "use": "accuracy" } /* a */', ''],
+			['\t\t{ "use": "accuracy" }, /* a */', `\t\t${line}`, ''],
+		],
+		[['\t\t/* a */ { "use": "accuracy" }'], ['\t\t/* a */ { "use": "accuracy" },', `\t\t${line}`]],
+		[
+			['\t\t{', '\t\t\t"use": "accuracy"', '\t\t}'],
+			['\t\t{', '\t\t\t"use": "accuracy"', '\t\t},', `\t\t${line}`],
+		],
+		[['\t\t// none yet'], ['\t\t// none yet', `\t\t${line}`]],
+	];
+	for (const eol of ['\n', '\r\n']) {
+		for (const end of ['', eol, eol + eol]) {
+			for (const [before, after] of lists) {
+				assert.equal(edited(list(...before).join(eol) + end), list(...after).join(eol) + end);
+			}
+		}
+	}
+});
+
+test('rewards that a recipe had by default are written one a line, behind what is there', () => {
+	const written = ['\t"rewards": [', '\t\t{ "use": "accuracy" },', '\t\t{ "use": "format", "weight": 0.2 },'];
+	const line = '\t\t{ "file": "rewards/brevity.reward.ts", "name": "brevity", "weight": 0.1 }';
+	for (const eol of ['\n', '\r\n']) {
+		const text = ['{', '\t"name": "a", // mine', '', '\t"stages": [] // none', '\t// the end', '}', ''].join(eol);
+		const after = edited(text).split(eol);
+		assert.deepEqual(after.slice(0, 3), text.split(eol).slice(0, 3));
+		assert.deepEqual(after.slice(3), ['\t"stages": [], // none', ...written, line, '\t]', '\t// the end', '}', '']);
+	}
+	assert.deepEqual(parse(edited('{}')).rewards.length, 3);
+	assert.deepEqual(parse(edited('{\n}\n')).rewards.length, 3);
 });
 
 test('a recipe without rewards keeps the ones that it had by default', () => {
