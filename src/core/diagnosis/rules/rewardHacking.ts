@@ -200,7 +200,7 @@ export const rewardHacking: Rule = {
 	fires:
 		'between two held-out measurements that are at least `hackingEvaluations` measurements and `hackingBatches` batches apart, mean reward (20 batches) rose by >= `hackingRise` x `reward_std`, and no measurement after the first is better than it by more than half of its 95% interval (0.03 where none is recorded). An error when the newest is worse by that much.',
 	silent:
-		'Once held-out accuracy has reached `solvedAccuracy`, while the reward of the form is what rises most (that is learned first), and where the reward that judges answers rises most but by less than the two halves of the 95 % intervals together: a small held-out set could not show that.',
+		'Once held-out accuracy has reached `solvedAccuracy`, while the reward of the form is what rises most (that is learned first), and where the reward that judges answers rises most but by less than the two halves of the 95% intervals together: a small held-out set could not show that.',
 	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'eval/NAME/reward'],
 	thresholds: ['hackingRise', 'hackingEvaluations', 'hackingBatches', 'solvedAccuracy', 'shortRun'],
 	watch: (run) => new HackingWatch(run),
