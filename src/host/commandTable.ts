@@ -1,12 +1,14 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
+import { Failure } from '../base/failure.ts';
 import type { CommandId } from './ids.ts';
 import type { Notices } from './notices.ts';
+import { trustedCommands } from './trustedCommands.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a menu, a link or a key binding passes is checked by each command.
 type CommandHandler = (...args: any[]) => unknown;
 
-/** Registers commands; a failure becomes one notification, and the command then resolves to undefined. */
+/** Registers commands; those that need trust are refused without it. A failure becomes one notification, and the command then resolves to undefined. */
 export class CommandTable extends Disposable {
 	readonly #notices: Notices;
 
@@ -19,6 +21,14 @@ export class CommandTable extends Disposable {
 		this.register(
 			vscode.commands.registerCommand(id, async (...args: unknown[]) => {
 				try {
+					// A key binding or another extension calls a command whatever its menus say.
+					if (trustedCommands.has(id) && !vscode.workspace.isTrusted) {
+						throw new Failure(
+							'denied',
+							'This workspace is not trusted, so its programs, rewards and policies are not run.',
+							'Trust the workspace first.',
+						);
+					}
 					return await handler(...args);
 				} catch (error) {
 					this.#notices.failure(error);

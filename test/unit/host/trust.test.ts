@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { type CommandId, commandIds } from '../../../src/host/ids.ts';
 import type { RunView } from '../../../src/host/runView.ts';
+import { trustedCommands } from '../../../src/host/trustedCommands.ts';
+import { commands } from './vscodeStandIn.ts';
 
 const { RunStarter } = await import('../../../src/host/runStarter.ts');
 
@@ -17,6 +20,8 @@ test('without trust nothing is started, whichever way it is asked for', async ()
 		async () => starter.start({ fsPath: '/nowhere/a.recipe.json' } as never),
 		async () => starter.resume(view),
 		async () => starter.branch(view, null),
+		async () => starter.resumePipeline('/nowhere', 'a pipeline'),
+		async () => starter.startPipelineAgain('/nowhere', 'a pipeline'),
 	]) {
 		await assert.rejects(attempt, { reason: 'denied' });
 	}
@@ -63,6 +68,71 @@ test('without trust no environment of the PyTorch engine is looked for, and no r
 	await assert.rejects(pytorch.ifThere(), { reason: 'denied' });
 	assert.deepEqual(await pytorch.forRun('embedded', () => undefined), {});
 	pytorch.dispose();
+});
+
+const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
+	readonly contributes: {
+		readonly commands: readonly { readonly command: CommandId; readonly enablement?: string }[];
+		readonly configuration: { readonly properties: Readonly<Record<string, { readonly type: string }>> };
+	};
+	readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
+};
+
+/**
+ * Commands for a workspace that is not trusted: they read, in programs of our own; write what a person asks for, where
+ * they ask for it; or tell an engine of this user that runs already. A new command belongs here or to `trustedCommands`.
+ */
+const untrusted: readonly (keyof typeof commandIds)[] = [
+	...(['pauseRun', 'continueRun', 'stopRun', 'stopPipeline', 'saveCheckpoint', 'setHyperparameters'] as const),
+	...(['openPipeline', 'openPipelineFolder', 'openPipelineLog', 'openPipelineRecipe', 'trashPipeline'] as const),
+	...(['openDashboard', 'openRollouts', 'exportRollouts', 'queryRollouts', 'compareRuns'] as const),
+	...(['rebuildIndex', 'pauseIndexing', 'openTranscript', 'openDataset'] as const),
+	...(['openRunFolder', 'openLog', 'renameRun', 'editTags', 'editNote', 'moveToTrash', 'showDiskUse'] as const),
+	...(['pruneCheckpoints', 'pruneTokenLogs', 'addRunFolder', 'forgetRun', 'refreshRuns'] as const),
+	...(['newProject', 'newReward', 'useReward', 'showBuiltInReward', 'showVerification'] as const),
+	...(['refreshRewards', 'showRewardLog', 'setApiKey', 'removeApiKey'] as const),
+	...(['openSearchTree', 'compareSearches', 'stopSearch', 'openSearchLog', 'renameSearch', 'deleteSearch'] as const),
+	...(['refreshSearches', 'exportResearchReport', 'openPlayground'] as const),
+	// Opens comparisons that are there; those that begin are refused by windowSearches.ts.
+	'compareStrategies',
+	...(['addPolicy', 'setPolicyKey', 'setPolicyPrice', 'removePolicy', 'refreshPolicies'] as const),
+];
+
+test('each command is for untrusted workspaces or not, and its menus say the same', () => {
+	const reading = new Set<CommandId>(untrusted.map((name) => commandIds[name]));
+	for (const { command, enablement = '' } of manifest.contributes.commands) {
+		assert.notEqual(reading.has(command), trustedCommands.has(command), `${command} is in one of the two lists`);
+		assert.equal(/\bisWorkspaceTrusted\b/.test(enablement), trustedCommands.has(command), `enablement of ${command}`);
+	}
+	assert.equal(reading.size + trustedCommands.size, manifest.contributes.commands.length);
+});
+
+test('without trust commands that need it are refused before they look at anything; others are run', async () => {
+	const { CommandTable } = await import('../../../src/host/commandTable.ts');
+	const failures: unknown[] = [];
+	const table = new CommandTable({ failure: (error: unknown) => failures.push(error) } as never);
+	const ran: string[] = [];
+	for (const id of Object.values(commandIds)) table.add(id, () => ran.push(id));
+	for (const id of Object.values(commandIds)) await commands.executeCommand(id);
+	assert.deepEqual(
+		ran,
+		Object.values(commandIds).filter((id) => !trustedCommands.has(id)),
+	);
+	assert.equal(failures.length, trustedCommands.size);
+	for (const failure of failures) assert.equal((failure as { reason?: string }).reason, 'denied');
+	table.dispose();
+});
+
+test('settings that name a program, a server or a place do not count where a workspace is not trusted', () => {
+	/** Texts and objects that name none of these. */
+	const harmless = ['device.whenBusy', 'notifications.runEnd', 'feedback.rater', 'searches.folder', 'searches.budget'];
+	const { properties } = manifest.contributes.configuration;
+	const naming = Object.keys(properties).filter(
+		(name) =>
+			/^(string|array|object)$/.test(properties[name]?.type ?? '') &&
+			!harmless.includes(name.replace('reasoningLab.', '')),
+	);
+	assert.deepEqual([...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort(), naming.sort());
 });
 
 /** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */

@@ -234,3 +234,13 @@ export const workspace = {
 		throw new Error('no document is opened in an untrusted workspace');
 	},
 };
+
+const handlers = new Map<string, (...args: unknown[]) => unknown>();
+
+export const commands = {
+	registerCommand(id: string, handler: (...args: unknown[]) => unknown) {
+		handlers.set(id, handler);
+		return { dispose: () => handlers.delete(id) };
+	},
+	executeCommand: async (id: string, ...args: unknown[]) => handlers.get(id)?.(...args),
+};
