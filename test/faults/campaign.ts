@@ -101,7 +101,8 @@ export class Campaign {
 			if (lost.length > 0)
 				losses.push(`${lost.length} lines of ${[...new Set(lost.map(([, file]) => file))]} are gone`);
 			const fresh = [...(await namesBelow(place.folder))].map(plainName).filter((name) => !names.has(name));
-			const extra = [...new Set(fresh)];
+			// A run's log is there once something has gone wrong, and says what: here, the fault.
+			const extra = [...new Set(fresh)].filter((name) => !name.endsWith('/engine.log'));
 			if (extra.length > 0) losses.push(`left behind: ${extra.slice(0, 5).join(', ')}`);
 			const temporary = (await readdir(place.temporary)).filter((name) => !usual.has(name));
 			if (temporary.length > 0) losses.push(`temporary files left behind: ${temporary.slice(0, 5).join(', ')}`);
