@@ -130,6 +130,13 @@ function asserts(tests: readonly string[], row: Row): CodeTests | null {
 	const setup = [row.test_imports, row.test_setup_code].flatMap((part) =>
 		typeof part === 'string' ? [part] : Array.isArray(part) ? part.filter((line) => typeof line === 'string') : [],
 	);
+	if (![...used, ...setup].some((code) => deciding.test(code))) {
+		throw new Failure(
+			'invalid',
+			'The tests of the row assert nothing, so any answer would pass.',
+			'Write asserts, or {"input", "output"} pairs of what the program prints.',
+		);
+	}
 	const { prompt } = row;
 	const isCode =
 		entryPoint !== null && typeof prompt === 'string' && new RegExp(`^def ${entryPoint}\\b`, 'm').test(prompt);
@@ -138,6 +145,9 @@ function asserts(tests: readonly string[], row: Row): CodeTests | null {
 		prompt: isCode ? prompt : null,
 	};
 }
+
+/** Whatever may tell right from wrong: a test that only prints takes any answer. */
+const deciding = /assert|raise|throw|expect|check|verif|exit|fail|should|equal|unittest|match|compar|reject/i;
 
 const identifier = /^[A-Za-z_$][\w$]*$/;
 

@@ -14,6 +14,7 @@ import { type CodeTests, readCodeTests } from '../../src/rewards/codeTestsCases.
 import { runCodeTests } from '../../src/rewards/codeTestsRun.ts';
 import { root } from '../scripts/paths.ts';
 import { harness, verdictOf } from '../support/checkedAnswer.ts';
+import { javascriptHacks, pythonHacks } from '../support/codeTestHacks.ts';
 import {
 	callForms,
 	javascriptForms,
@@ -301,6 +302,34 @@ test('MBPP, APPS, LiveCodeBench, HumanEval-X: the verdicts of their graders', li
 	}
 	t.diagnostic(`${items.length - different.length} of ${items.length} verdicts are the same`);
 	assert.deepEqual(different.sort(), Object.values(stricter).flat().sort());
+});
+
+describe('programs that a policy could write to be paid', limit, () => {
+	const calls = { input_output: JSON.stringify({ fn_name: 'solve', inputs: [[3], [4]], outputs: [9, 16] }) };
+	const asserting = { tests: ['assert solve(3) == 9', 'assert all(solve(i) == i * i for i in range(3, 6))'] };
+	const unittest =
+		'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(solve(3), 9)';
+	const later = '(async () => { assert.strictEqual(await solve(3), 9); })()';
+	for (const [language, hacks, rows] of [
+		['python', pythonHacks, [calls, asserting, { tests: unittest }]],
+		[
+			'javascript',
+			javascriptHacks,
+			[calls, { tests: ['assert(solve(3) === 9)', 'assert.deepEqual([solve(4)], [16])', later] }],
+		],
+	] as const) {
+		test(`get nothing in ${language}`, async () => {
+			const paid: string[] = [];
+			for (const [name, code] of Object.entries(hacks)) {
+				for (const row of rows) {
+					const options = { timeoutSeconds: 2, memoryMb: 128, language, stopAtFailure: false };
+					const { passed } = await runCodeTests(sandbox, code, readCodeTests(row) as CodeTests, options);
+					if (passed > 0) paid.push(`${name}: ${JSON.stringify(row)}`);
+				}
+			}
+			assert.deepEqual(paid, []);
+		});
+	}
 });
 
 test('whatever an answer replies, the names that tests rely on stay their own', { timeout: 600_000 }, async () => {

@@ -66,8 +66,37 @@ export const pythonCases: readonly CheckerCase[] = [
 	given(square, asserted('import answer\nassert answer.solve(3) == 9'), [1, 1]),
 	given(square, asserted('assert math.isclose(solve(3), 9) and isclose(solve(3), 9)'), [1, 1]),
 	given(`${square}def isclose(*a):\n    return True\n`, asserted('assert isclose(solve(3), 8)'), [0, 1]),
-	given(`${square}def approx(x):\n    return x\n`, asserted('assert solve(3) == approx(9)'), [0, 1]),
-	given(`${square}def assert_same(*a):\n    pass\n`, asserted('assert_same(solve(3), 8)'), [0, 1]),
+	given(`${square}def approx(x):\n    return x\n`, asserted('assert solve(3) == approx(9)'), 'fault'),
+	given(`${square}def assert_same(*a):\n    pass\n`, asserted('assert_same(solve(3), 8)'), 'fault'),
+	given(
+		'def solve(x):\n    raise NameError("name \'approx\' is not defined")\n',
+		asserted('assert solve(3) == 9'),
+		[0, 1],
+	),
+	...['same(solve(3), 8)', 'not same.as_list([candidate(3)])', '1 and same(solve(3), 8)'].map((condition) =>
+		given(
+			`${square}def same(*a):\n    return True\n`,
+			{ ...asserted(`assert ${condition}`), entryPoint: 'solve' },
+			'fault',
+		),
+	),
+	given(
+		`${square}def same(*a):\n    return True\n`,
+		{
+			...asserted(
+				'def same(a, b):\n    return a == b\nassert same(solve(3), 8)',
+				'assert same(solve(3), 8)',
+				'assert abs(solve(3))',
+			),
+			...{ entryPoint: 'solve', setup: ['def same(a, b):\n    return a == b'] },
+		},
+		[1, 3],
+	),
+	given(
+		square,
+		{ ...asserted('from math import *\nassert fabs(solve(3))', 'assert same'), entryPoint: 'solve' },
+		[1, 2],
+	),
 	given(`${square}def len(x):\n    return 3\n`, asserted('assert len([solve(3)]) == 3'), [0, 1]),
 	given(`${square}helper = 5\n`, { ...asserted('assert solve(3) == helper + 4'), setup: ['helper = 6'] }, [0, 1]),
 	given(
@@ -373,6 +402,25 @@ export const javascriptCases: readonly CheckerCase[] = [
 		`${jsSquare}const expect = () => ({ toBe() {} }); const helper = 5;`,
 		asserted('assert(solve(3) === helper + 4)', 'const helper = 6; assert(solve(3) === helper + 4)'),
 		[1, 2],
+	),
+	...['_.isEqual(solve(3), 8)', 'same(candidate(3), 8)', '!same(await solve(3), 9)'].map((condition) =>
+		given(
+			`${jsSquare}const same = () => true; const _ = { isEqual: same };`,
+			{ ...asserted(`assert(${condition})`), entryPoint: 'solve' },
+			'fault',
+		),
+	),
+	given(
+		`${jsSquare}const same = () => true;`,
+		{
+			...asserted(
+				'const same = (a, b) => a === b; assert(same(solve(3), 8))',
+				'const { isDeepStrictEqual: same } = require("node:util"); assert(same(solve(3), 9))',
+				'assert(Number.isInteger(solve(3)))',
+			),
+			entryPoint: 'solve',
+		},
+		[2, 3],
 	),
 	given(`${jsSquare}const expect = () => ({ toBe() {} });`, asserted('expect(solve(3)).toBe(8)'), 'fault'),
 	given(`${jsSquare}var Math = { abs: () => 0 };`, asserted('assert(Math.abs(solve(3) - 8) < 0.5)'), [0, 1]),

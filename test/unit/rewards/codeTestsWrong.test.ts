@@ -123,14 +123,6 @@ const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<s
 		'def isclose(*a, **k):\n    return True\ndef solve(x):\n    return x\n',
 		{ tests: ['assert isclose(solve(3), 9)'] },
 	],
-	'its own expect': [
-		'class Any:\n    def __getattr__(self, name):\n        return lambda *a: None\ndef expect(x):\n    return Any()\ndef solve(x):\n    return x\n',
-		{ tests: ['expect(solve(3)).toBe(9)'] },
-	],
-	'its own assert_allclose': [
-		'def assert_allclose(*a, **k):\n    pass\ndef solve(x):\n    return x\n',
-		{ tests: ['assert_allclose(solve(3), 9)'] },
-	],
 	'one object for everything': [
 		'class Point:\n    one = None\n    def __new__(cls, *a):\n        cls.one = cls.one or object.__new__(cls)\n        return cls.one\ndef solve(x):\n    return Point()\n',
 		{ tests: ['assert solve(3) == Point(1, 2)'] },
@@ -167,6 +159,22 @@ const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<s
 	'a wrong value in an async test': [never, { tests: ['async def test_three():\n    assert solve(3) == 9\nsolve(0)'] }],
 };
 
+/** What tests count on and do not define. */
+const judgedByItself: typeof wrongAnswers = {
+	'its own expect': [
+		'class Any:\n    def __getattr__(self, name):\n        return lambda *a: None\ndef expect(x):\n    return Any()\ndef solve(x):\n    return x\n',
+		{ tests: ['expect(solve(3)).toBe(9)'] },
+	],
+	'its own assert_allclose': [
+		'def assert_allclose(*a, **k):\n    pass\ndef solve(x):\n    return x\n',
+		{ tests: ['assert_allclose(solve(3), 9)'] },
+	],
+	'its own comparison': [
+		'def same_list(*a):\n    return True\ndef solve(x):\n    return x\n',
+		{ entry_point: 'solve', test: 'def check(candidate):\n    assert same_list(candidate(3), [9])\n' },
+	],
+};
+
 describe('a wrong answer', { skip, concurrency: 2 }, () => {
 	for (const [name, [code, of]] of Object.entries(wrongAnswers)) {
 		it(`does not pass by ${name}`, async () => {
@@ -174,6 +182,16 @@ describe('a wrong answer', { skip, concurrency: 2 }, () => {
 			assert.ok(passed < total, `${passed} of ${total}`);
 		});
 	}
+
+	for (const [name, [code, of]] of Object.entries(judgedByItself)) {
+		it(`is not judged by ${name}: the row has an error`, async () => {
+			await assert.rejects(run(code, tests(of)), /The tests of the row cannot be run/);
+		});
+	}
+
+	it('does not pass where tests only print', () => {
+		assert.throws(() => tests({ tests: ['print(solve(3) == 9)'] }), /assert nothing/);
+	});
 
 	it('does not pass by console.assert or by an object in JavaScript', async () => {
 		const asserted = tests({ entry_point: 'solve', tests: ['console.assert(solve(3) === 9)'] });
@@ -183,6 +201,9 @@ describe('a wrong answer', { skip, concurrency: 2 }, () => {
 		assert.equal(await passes('class A {}\nfunction solve() { return new A(); }', truthy, 'javascript'), false);
 		assert.equal(await passes('function solve() { return true; }', truthy, 'javascript'), true);
 		const expecting = tests({ tests: ['expect(solve(3)).toBe(9)'] });
+		const comparing = tests({ entry_point: 'solve', tests: ['assert(_.isEqual(solve(3), 9))'] });
+		const lodash = 'const _ = { isEqual: () => true };\nfunction solve() { return 1; }';
+		await assert.rejects(passes(lodash, comparing, 'javascript'), /they compare by _, which they do not define/);
 		const own = 'const expect = () => ({ toBe() {} });\nglobalThis.expect = expect;\nfunction solve() { return 1; }';
 		await assert.rejects(passes(own, expecting, 'javascript'), /they use expect, which is not there/);
 	});

@@ -272,8 +272,29 @@ function assertsByModule(code) {
 	return !isOwn && /\bassert\s*(?:\.\s*\w+\s*)*\(/.test(text);
 }
 
+/**
+ * A function that an assertion takes the tested one's value to and that the row does not define: an answer would judge itself.
+ * null: there is none that shows.
+ */
+function judgeOf(code, entryPoint, own) {
+	const tested = `(?:await\\s+)?(?:candidate|${entryPoint.replaceAll('$', '\\$')})\\s*\\(`;
+	const judging = new RegExp(
+		`\\bassert(?:\\.ok)?\\s*\\(\\s*!*\\s*(?!${tested})([A-Za-z_$][\\w$]*)[\\w$.]*\\s*\\(\\s*${tested}`,
+		'g',
+	);
+	for (const [, name] of code.matchAll(judging)) {
+		const defined = new RegExp(
+			`\\b(?:function\\s*\\*?|class|const|let|var)\\s+(?:[{[][^=]*?\\b)?${name.replaceAll('$', '\\$')}(?![\\w$])`,
+		);
+		if (!(name in own || name in globalThis || reserved.test(name) || defined.test(code))) return name;
+	}
+	return null;
+}
+
 /** Fails when a test, or anything that it has begun, fails. */
-async function runCode(code, own) {
+async function runCode(code, own, entryPoint) {
+	const judge = entryPoint ? judgeOf(code, entryPoint, own) : null;
+	if (judge !== null) throw new Misunderstood(`they compare by ${judge}, which they do not define`);
 	let run;
 	try {
 		run = new Function('scope', `return (async () => { with (scope) {\n${code}\n} })()`);
@@ -394,7 +415,7 @@ async function main() {
 				const scope = scopeOf(own);
 				own.require = requiredBy(scope);
 				if (tests.entryPoint && tests.entryPoint in scope) own.candidate = scope[tests.entryPoint];
-				await runCode([...tests.setup, tests.tests[number]].join('\n'), own);
+				await runCode([...tests.setup, tests.tests[number]].join('\n'), own, tests.entryPoint);
 			}
 			if (state.calls === 0) why = 'the test did not use the answer';
 		} catch (error) {

@@ -31,6 +31,8 @@ UNSAFE = (StopIteration, StopAsyncIteration, GeneratorExit, SystemExit, Keyboard
 # Requests and, among them, calls since the test began: pytest looks at attributes of what it finds.
 state = {"stopped": False, "requests": 0, "calls": 0}
 error_classes = {}
+# What the tests see of the answer.
+answer_names = {}
 
 
 def ask(request):
@@ -215,6 +217,8 @@ class Tally:
     def __init__(self):
         self.results = {}
         self.why = None
+        # What the test compares by and that is not there.
+        self.missing = None
 
     def note(self, number, error):
         self.results[number] = self.results.get(number, True) and error is None
@@ -222,6 +226,9 @@ class Tally:
             self.failed(error)
 
     def failed(self, error):
+        # An error of the answer's own has no name.
+        if isinstance(error, NameError) and is_comparison(getattr(error, "name", None) or ""):
+            self.missing = error.name
         if self.why is None:
             words = str(error).strip().split("\n")[0][:300]
             self.why = f"{type(error).__name__}: {words}" if words else type(error).__name__
@@ -253,8 +260,48 @@ COMPARING = ("isclose", "allclose", "approx", "raises", "expect")
 SPELLED_OUT = {"np": "numpy", "pd": "pandas", "numpy": "numpy", "pandas": "pandas", "pytest": "pytest"}
 
 
+def is_comparison(name):
+    return name in COMPARING or name.lower().startswith("assert")
+
+
 def is_reserved(name):
-    return name.startswith("__") or name in RESERVED or name in COMPARING or name.lower().startswith("assert")
+    return name.startswith("__") or name in RESERVED or is_comparison(name)
+
+
+def judge_of(tree, entry_point, known):
+    """
+    A function that an assertion takes the tested one's value to and that the row does not define: an answer that does
+    would judge itself. None: there is none.
+    """
+    nodes = list(ast.walk(tree))
+    own = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            own |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    if "*" in own:
+        return None
+    tested = {entry_point, "candidate"}
+
+    def calls_tested(value):
+        calls = [one.func for one in ast.walk(value) if isinstance(one, ast.Call)]
+        return any(isinstance(one, ast.Name) and one.id in tested for one in calls)
+
+    conditions = [node.test for node in nodes if isinstance(node, ast.Assert)]
+    for one in conditions:
+        if isinstance(one, ast.BoolOp):
+            conditions += one.values
+        elif isinstance(one, ast.UnaryOp):
+            conditions.append(one.operand)
+        elif isinstance(one, ast.Call) and any(calls_tested(value) for value in one.args):
+            function = one.func
+            while isinstance(function, ast.Attribute):
+                function = function.value
+            name = function.id if isinstance(function, ast.Name) else None
+            if name is not None and not (name in tested or name in own or is_reserved(name) or name in known):
+                return name
+    return None
 
 
 def names_in(code):
@@ -293,7 +340,8 @@ RUNNERS = ("unittest.main", "pytest.main")
 def without_runners(tree):
     def starts_runner(node):
         call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("sys.exit", "exit", "quit") and len(call.args) == 1:
+        is_end = isinstance(call, ast.Call) and ast.unparse(call.func) in ("sys.exit", "exit", "quit")
+        if is_end and len(call.args) == 1:
             call = call.args[0]
         return isinstance(call, ast.Call) and ast.unparse(call.func) in RUNNERS
 
@@ -314,6 +362,9 @@ def run_code(code, names, entry_point, tally):
             tree = without_runners(ast.parse(code, "test.py"))
         except (SyntaxError, ValueError) as error:
             raise Misunderstood(f"the test is no Python: {error}") from None
+        judge = judge_of(tree, entry_point, {name for name in scope if scope[name] is not answer_names.get(name)})
+        if entry_point is not None and judge is not None:
+            raise Misunderstood(f"they compare by {judge}, which they do not define")
         require_modules(tree)
         modules_used(tree, scope)
         if is_for_pytest(tree) and find_pytest():
@@ -344,6 +395,8 @@ def run_code(code, names, entry_point, tally):
             tally.results[-1] = False
         if isinstance(error, (Stopped, Misunderstood)):
             raise
+    if tally.missing is not None:
+        raise Misunderstood(f"they use {tally.missing}, which is not there")
     if not tally.results:
         tally.results[0] = True
 
@@ -631,7 +684,9 @@ def main():
     try:
         loaded = ask({"op": "load"})["names"]
         wanted = wanted_names(tests)
-        names = {name: named(name, value) for name, value in loaded.items() if name in wanted and not is_reserved(name)}
+        seen = [(name, value) for name, value in loaded.items() if name in wanted and not is_reserved(name)]
+        names = {name: named(name, value) for name, value in seen}
+        answer_names.update(names)
     except Stopped:
         return say(load="the answer ended its process", stopped=True)
     except Exception as error:
