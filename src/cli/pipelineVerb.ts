@@ -8,6 +8,7 @@ import { viewPipeline } from '../runs/pipeline/pipelineView.ts';
 import { readRounds } from '../runs/pipeline/readRounds.ts';
 import { pipelinesOf, resumePipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
 import { isPipelineFolder } from '../runs/runRegistry.ts';
+import { agreement, runCodeHelp, runCodeOption } from './agreement.ts';
 import { printable } from './cliOutput.ts';
 import { knownRuns } from './findRun.ts';
 import { foregroundPipeline } from './foregroundPipeline.ts';
@@ -27,13 +28,19 @@ export const pipelineVerb: Verb = {
 		['stop', 'Stop the running stage with a checkpoint, and wait until it has stopped.'],
 		['--recipe FILE', 'resume: a changed recipe; what changed and what is behind it runs again.'],
 		['--accept-changes', 'resume: take what stages have made as it lies there now.'],
+		[runCodeHelp[0], `resume: ${runCodeHelp[1]}`],
 		['--detach', 'resume: return as soon as the runner works.'],
 	],
 	async run(context) {
 		const { values, positionals } = parseArguments(
 			'pipeline',
 			context.args,
-			{ recipe: { type: 'string' }, 'accept-changes': { type: 'boolean' }, detach: { type: 'boolean' } },
+			{
+				recipe: { type: 'string' },
+				'accept-changes': { type: 'boolean' },
+				detach: { type: 'boolean' },
+				...runCodeOption,
+			},
 			{ names: ['status, resume or stop', 'a pipeline'], least: 1, most: 2 },
 		);
 		const [action, named] = positionals as [string, string?];
@@ -71,7 +78,7 @@ export const pipelineVerb: Verb = {
 						...(values.recipe === undefined ? {} : { recipe: values.recipe }),
 						acceptChanges: values['accept-changes'] ?? false,
 					},
-					{ engine: context.engine, ...options },
+					{ engine: context.engine, agree: agreement(context.output, values['run-code']), ...options },
 				),
 		});
 	},

@@ -1,12 +1,8 @@
-import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
 import { openRewardHosts } from '../rewards/openRewardHosts.ts';
 import { type RescoreDifference, type Rescoring, rescoreRun } from '../rewards/rescoreRun.ts';
-import { hashRewards } from '../runs/rewardCopies.ts';
-import { runFiles } from '../runs/runFiles.ts';
-import { readResolvedRecipe } from '../runs/runReader.ts';
-import { RunRegistry } from '../runs/runRegistry.ts';
+import { requireOwnRun } from '../runs/foreignCode.ts';
+import { agreement, runCodeHelp, runCodeOption } from './agreement.ts';
 import { printable } from './cliOutput.ts';
 import { findRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -18,20 +14,17 @@ export const rescoreVerb: Verb = {
 	name: 'rescore',
 	usage: '<run>',
 	summary: "Score a run's recorded rollouts again with its own copies of the rewards; exit 1 when a value differs.",
-	options: [
-		['--steps A-B', 'Only rollouts of these steps.'],
-		['--run-code', 'Run the reward files of a run that you did not start on this machine, and ask its servers.'],
-	],
+	options: [['--steps A-B', 'Only rollouts of these steps.'], runCodeHelp],
 	async run({ args, output }) {
 		const { values, positionals } = parseArguments(
 			'rescore',
 			args,
-			{ steps: { type: 'string' }, 'run-code': { type: 'boolean' } },
+			{ steps: { type: 'string' }, ...runCodeOption },
 			{ names: ['a run'], least: 1, most: 1 },
 		);
 		const steps = parseSteps(values.steps);
 		const run = await findRun(positionals[0] as string);
-		if (!values['run-code']) await requireOwnCode(run);
+		await requireOwnRun(run, 'rewards', agreement(output, values['run-code']));
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const hosts = await openRewardHosts();
@@ -50,21 +43,6 @@ export const rescoreVerb: Verb = {
 		}
 	},
 };
-
-/** Reward files are programs, and a run may come from elsewhere with its own: they are not run unasked. */
-async function requireOwnCode(run: string): Promise<void> {
-	const value = await readResolvedRecipe(run);
-	const { rewards } = decodeResolvedRecipe(value, join(run, runFiles.recipe));
-	const reaching = rewards.flatMap((reward) =>
-		'file' in reward ? [reward.file] : 'url' in reward && typeof reward.url === 'string' ? [reward.url] : [],
-	);
-	if (reaching.length === 0 || (await new RunRegistry().startedRewards(run)) === hashRewards(value)) return;
-	throw new Failure(
-		'denied',
-		`${run} was not started by you on this machine, or its rewards were changed since. Scoring it again would use ${reaching.join(', ')}.`,
-		'Read them, then add --run-code.',
-	);
-}
 
 /** `3-7` or `3`. */
 export function parseSteps(text: string | undefined): { first: number; last: number } | undefined {

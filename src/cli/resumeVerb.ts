@@ -3,6 +3,7 @@ import { Failure } from '../base/failure.ts';
 import { runOfCheckpoint } from '../runs/prepareRun.ts';
 import { stepOf } from '../runs/runFiles.ts';
 import { branchRun, resumeRun } from '../runs/startRun.ts';
+import { agreement, runCodeHelp, runCodeOption } from './agreement.ts';
 import { findRun } from './findRun.ts';
 import { foregroundRun } from './foregroundRun.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
@@ -16,6 +17,7 @@ export const resumeVerb: Verb = {
 	options: [
 		['--checkpoint STEP', 'Start a new run, beside the old one, from the checkpoint of this step.'],
 		...changeHelp.map(([option, text]) => [option, `With --checkpoint: ${text}`] as const),
+		runCodeHelp,
 		['--detach', 'Return as soon as the engine works.'],
 		['--summary', 'End with one line of JSON, as of run.'],
 	],
@@ -25,6 +27,7 @@ export const resumeVerb: Verb = {
 			args,
 			{
 				...changeOptions,
+				...runCodeOption,
 				checkpoint: { type: 'string' },
 				detach: { type: 'boolean' },
 				summary: { type: 'boolean' },
@@ -50,8 +53,10 @@ export const resumeVerb: Verb = {
 			output,
 			detach: values.detach ?? false,
 			summary: values.summary ?? false,
-			start: (options) =>
-				step === null ? resumeRun(run, { engine, ...options }) : branchRun(run, step, changes, { engine, ...options }),
+			start: (given) => {
+				const options = { engine, agree: agreement(output, values['run-code']), ...given };
+				return step === null ? resumeRun(run, options) : branchRun(run, step, changes, options);
+			},
 		});
 	},
 };

@@ -4,6 +4,7 @@ import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
 import type { EngineName } from '../protocol/runRecord.ts';
 import type { PipelineOptions, StartedPipeline } from '../runs/pipeline/startPipeline.ts';
 import type { StartedRun, StartOptions } from '../runs/startRun.ts';
+import { agreeForeignCode } from './foreignCodeQuestion.ts';
 import { launchSettings, requireTrust } from './launchSettings.ts';
 import type { Notices } from './notices.ts';
 import { withProgress } from './progress.ts';
@@ -86,7 +87,7 @@ export class RunStarter {
 		const torch = await this.#needs.torch(engine, () => this.resumePipeline(folder, name));
 		if (torch === undefined) return undefined;
 		return this.#pipeline(`Resuming ${displayText(name)}`, vscode.Uri.file(folder), torch, (pipelines, options) =>
-			pipelines.resumePipeline(folder, {}, options),
+			pipelines.resumePipeline(folder, {}, { ...options, agree: agreeForeignCode }),
 		);
 	}
 
@@ -97,7 +98,7 @@ export class RunStarter {
 		const torch = await this.#needs.torch(engine, () => this.startPipelineAgain(folder, name));
 		if (torch === undefined) return undefined;
 		return this.#pipeline(`Starting ${displayText(name)}`, vscode.Uri.file(folder), torch, (pipelines, options) =>
-			pipelines.startPipelineAgain(folder, options),
+			pipelines.startPipelineAgain(folder, { ...options, agree: agreeForeignCode }),
 		);
 	}
 
@@ -131,7 +132,7 @@ export class RunStarter {
 		if (torch === undefined) return undefined;
 		const folder = vscode.Uri.file(view.folder);
 		return this.#run(`Resuming ${nameOf(view)}`, folder, torch, place, (runs, options) =>
-			runs.resumeRun(view.folder, options),
+			runs.resumeRun(view.folder, { ...options, agree: agreeForeignCode }),
 		);
 	}
 
@@ -141,7 +142,7 @@ export class RunStarter {
 		const torch = await this.#torchOf(view, () => this.branch(view, step, place));
 		if (torch === undefined) return undefined;
 		return this.#run(`Resuming ${nameOf(view)}`, vscode.Uri.file(view.folder), torch, place, (runs, options) =>
-			runs.branchRun(view.folder, step, {}, options),
+			runs.branchRun(view.folder, step, {}, { ...options, agree: agreeForeignCode }),
 		);
 	}
 

@@ -11,6 +11,7 @@ import { engineReleased } from '../runs/engineRelease.ts';
 import { endingMs, heartbeatMs } from '../runs/lockTimes.ts';
 import { hashInside } from '../runs/pipeline/artefactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
+import { markPipelineStarted } from '../runs/pipeline/foreignPipeline.ts';
 import {
 	claimsRunning,
 	hashRecipe,
@@ -91,7 +92,11 @@ export class PipelineRunner {
 				stages,
 			};
 			delete record.error;
-			if (changed !== null) await writePipelineRecipe(options.folder, changed);
+			if (changed !== null) {
+				await writePipelineRecipe(options.folder, changed);
+				await writePipeline(options.folder, record);
+				await markPipelineStarted(options.folder).catch(() => undefined);
+			}
 			const runner = new PipelineRunner(options, recipe, record);
 			onStopper(() => runner.stop());
 			return await runner.#work();

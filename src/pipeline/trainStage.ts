@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
+import { requireOwnRun } from '../runs/foreignCode.ts';
 import { failureOf, launchEngine } from '../runs/launchEngine.ts';
 import { connectRun } from '../runs/runControl.ts';
 import { runFiles } from '../runs/runFiles.ts';
@@ -31,6 +32,8 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 	const { folder, engine } = work;
 	if (!(await runLives(folder))) {
 		const began = (await lstat(join(folder, runFiles.record)).catch(() => null)) !== null;
+		// What lies in its folder may have come there since the pipeline was agreed to.
+		await requireOwnRun(folder, 'engine', undefined);
 		// A run that is not in the list of runs is still a run.
 		await new RunRegistry().add(folder).catch(() => undefined);
 		await launchEngine(folder, { engine, resume: work.resume && began });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath, rm } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import * as v from 'valibot';
 import { decode } from '../protocol/decode.ts';
 import { pipelineFiles, stageNamePattern } from '../protocol/pipelineFiles.ts';
@@ -22,7 +22,7 @@ const entrySchema = v.looseObject({
 	added: v.number(),
 	/** Of another trainer's run, which reader it is opened with. */
 	reader: v.optional(v.string()),
-	/** Hash of the reward files that this user has started the run with. */
+	/** Hash of the rewards that this user has started the run with; of a pipeline that of its recipe. */
 	rewards: v.optional(v.string()),
 });
 type Entry = v.InferOutput<typeof entrySchema>;
@@ -42,10 +42,11 @@ export class RunRegistry {
 
 	/**
 	 * @param reader name of the format of another trainer's run
-	 * @param started hash of the reward files that an engine runs now; what is known stays where there is none
+	 * @param started hash of the rewards that an engine runs now, or of a pipeline's recipe; what is known stays without it
 	 */
 	async add(run: string, reader?: string, started?: string): Promise<void> {
-		const path = await realpath(run);
+		// It may be about to be made.
+		const path = await realpath(run).catch(async () => join(await realpath(dirname(run)), basename(run)));
 		await ensureFolder(this.#folder);
 		const rewards = started ?? (await this.startedRewards(path));
 		const entry = {
@@ -56,10 +57,12 @@ export class RunRegistry {
 		await writeFileAtomic(join(this.#folder, this.#name(path)), `${JSON.stringify(entry)}\n`);
 	}
 
-	/** Forgets a run; its folder stays. */
-	async remove(run: string): Promise<void> {
+	/** Forgets a run; its folder stays. @returns what `startedRewards` would have, to add the run again with it */
+	async remove(run: string): Promise<string | undefined> {
 		const path = await realpath(run).catch(() => run);
+		const started = await this.startedRewards(path);
 		await rm(join(this.#folder, this.#name(path)), { force: true });
+		return started;
 	}
 
 	/** Known folders of our own runs that still are there, newest entry first. */
@@ -86,7 +89,7 @@ export class RunRegistry {
 		return (await this.#entryOf(run))?.reader;
 	}
 
-	/** Hash of the reward files that this user has started or resumed the run with; undefined: never on this machine. */
+	/** The hash that the run or pipeline was last started with by this user (see `add`); undefined: never on this machine. */
 	async startedRewards(run: string): Promise<string | undefined> {
 		return (await this.#entryOf(run))?.rewards;
 	}

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
+import { type Agree, markStarted, requireOwnRun } from './foreignCode.ts';
 import { type LaunchOptions, launchEngine } from './launchEngine.ts';
 import { prepareChild, prepareRun, type RecipeChanges } from './prepareRun.ts';
 import { connectRun } from './runControl.ts';
@@ -11,6 +12,8 @@ import { claimsLife, readRunState } from './runStatus.ts';
 export type StartOptions = Pick<LaunchOptions, 'engine' | 'node' | 'waitMs' | 'environment' | 'signal'> & {
 	/** Told the run's folder as soon as it is known, before the engine works. */
 	readonly onFolder?: (folder: string) => void;
+	/** Asks whether the code of a run that this user has not started may run; without it such a run is refused. */
+	readonly agree?: Agree;
 };
 
 export interface StartedRun {
@@ -21,7 +24,7 @@ export interface StartedRun {
 async function launch(folder: string, options: StartOptions, more: Partial<LaunchOptions>): Promise<StartedRun> {
 	options.onFolder?.(folder);
 	// A run that is not in the list of runs is still a run.
-	await new RunRegistry().add(folder).catch(() => undefined);
+	await markStarted(folder).catch(() => undefined);
 	return { folder, record: await launchEngine(folder, { ...options, ...more }) };
 }
 
@@ -45,14 +48,17 @@ async function removeRefused(folder: string): Promise<void> {
 
 /**
  * Continues an ended or crashed run in its folder, from its newest checkpoint; one that is paused goes on. Fails with
- * `busy` while it runs.
+ * `busy` while it runs, and with `denied` for a run of others that is not agreed to.
  */
 export async function resumeRun(folder: string, options: StartOptions): Promise<StartedRun> {
 	const state = await readRunState(folder).catch((error: unknown) => {
 		if (error instanceof Failure && error.reason === 'missing') return null;
 		throw error;
 	});
-	if (state === null) return launch(folder, options, {});
+	if (state === null) {
+		await requireOwnRun(folder, 'engine', options.agree);
+		return launch(folder, options, {});
+	}
 	const { record, status } = state;
 	if (status === 'paused') {
 		const client = await connectRun(folder, record, 'reasoning-lab');
@@ -76,16 +82,19 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 				: `Start a new run from one of its checkpoints (the newest is of step ${last}).`,
 		);
 	}
+	// A paused engine goes on with what it has loaded; a new one loads what lies in the folder.
+	await requireOwnRun(folder, 'engine', options.agree);
 	return launch(folder, options, { resume: true });
 }
 
-/** Starts a new run from a checkpoint of another. @param step null: the newest */
+/** Starts a new run from a checkpoint of another; fails with `denied` as {@link resumeRun}. @param step null: the newest */
 export async function branchRun(
 	parent: string,
 	step: number | null,
 	changes: RecipeChanges,
 	options: StartOptions,
 ): Promise<StartedRun> {
+	await requireOwnRun(parent, 'engine', options.agree);
 	const { folder, parentCheckpoint } = await prepareChild(parent, step, changes);
 	return launch(folder, options, { parentCheckpoint });
 }

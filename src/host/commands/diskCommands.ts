@@ -20,6 +20,12 @@ interface Needs {
 	readonly notices: Notices;
 }
 
+/** A run in the trash, and what it was started with. */
+interface Trashed {
+	readonly folder: string;
+	readonly started: string | undefined;
+}
+
 /** Loaded when one is used, so that activation stays short. */
 const actions = () => import('../../runs/runActions.ts');
 
@@ -34,11 +40,11 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		// A key acts on the selection, and the row that has the focus may be another.
 		if (args[0] === selectionArgument && !(await confirmTrash(views))) return;
 		const { trashRun } = await actions();
-		const trashed: string[] = [];
+		const trashed: Trashed[] = [];
 		try {
 			for (const view of views) {
-				trashed.push(await trashRun(view.folder));
-				await registry.remove(view.folder);
+				const folder = await trashRun(view.folder);
+				trashed.push({ folder, started: await registry.remove(view.folder) });
 			}
 		} finally {
 			await store.refresh();
@@ -77,11 +83,11 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		return (await vscode.window.showWarningMessage(`Move ${whatOf(views)}?`, { modal: true, detail }, move)) === move;
 	}
 
-	function offerUndo(views: readonly RunView[], trashed: readonly string[]): void {
+	function offerUndo(views: readonly RunView[], trashed: readonly Trashed[]): void {
 		const undo = async () => {
 			const { restoreRun } = await actions();
 			try {
-				for (const folder of trashed) await registry.add(await restoreRun(folder));
+				for (const { folder, started } of trashed) await registry.add(await restoreRun(folder), undefined, started);
 			} finally {
 				await store.refresh();
 			}

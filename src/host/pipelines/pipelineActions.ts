@@ -117,7 +117,8 @@ export function pipelineActions(needs: PipelineNeeds) {
 				import('../../runs/runActions.ts'),
 			]);
 			const { path, runs } = await trashPipeline(view.folder);
-			for (const run of runs) await registry.remove(run);
+			const starts = new Map<string, string | undefined>();
+			for (const run of [view.folder, ...runs]) starts.set(run, await registry.remove(run));
 			const look = async () => {
 				await store.refresh();
 				await pipelines.refresh();
@@ -125,7 +126,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			await look();
 			const undo = async () => {
 				const folder = await restoreRun(path);
-				for (const run of runs) await registry.add(run);
+				for (const [run, started] of starts) await registry.add(run, undefined, started);
 				await pipelines.expect(folder);
 				await look();
 			};

@@ -9,7 +9,8 @@ import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
 import { requireFiles, writeRunFiles } from '../prepareRun.ts';
 import { machineOf } from '../recipeMachine.ts';
-import { type RewardCopies, readRewardCopies } from '../rewardCopies.ts';
+import { hashRewards, type RewardCopies, readRewardCopies } from '../rewardCopies.ts';
+import { RunRegistry } from '../runRegistry.ts';
 import { inputHash, type KnownHashes } from './inputHash.ts';
 
 /** A stage whose inputs are there. */
@@ -52,7 +53,11 @@ export async function makeStageFolder(pipeline: string, { stage, copies }: Compi
 	try {
 		await rm(aside, { recursive: true, force: true });
 		await mkdir(aside);
-		if (!isRunnerStage(stage.type)) await writeRunFiles(aside, copies);
+		if (!isRunnerStage(stage.type)) {
+			await writeRunFiles(aside, copies);
+			// Before it is there: a run without this mark is taken for one that others have made.
+			await new RunRegistry().add(folder, undefined, hashRewards(copies.recipe)).catch(() => undefined);
+		}
 		await rename(aside, folder);
 	} catch (error) {
 		throw Failure.from(error, `Cannot make ${folder}`);

@@ -14,6 +14,7 @@ import { type PipelineRecord, pipelineFormat, type StageState } from '../../prot
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { NamedStage, PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
 import { engineReleased } from '../engineRelease.ts';
+import type { Agree } from '../foreignCode.ts';
 import { engineEnvironment, type LaunchOptions, lastWords } from '../launchEngine.ts';
 import { changed, makeNewFolder, type RecipeChanges, requireFiles } from '../prepareRun.ts';
 import { ownIdentity } from '../processIdentity.ts';
@@ -22,6 +23,7 @@ import { machineOf } from '../recipeMachine.ts';
 import { connectRun } from '../runControl.ts';
 import { isPipelineFolder } from '../runRegistry.ts';
 import { openRegular, openToAppend } from '../safeFile.ts';
+import { markPipelineStarted, requireOwnPipeline } from './foreignPipeline.ts';
 import {
 	claimsRunning,
 	hashRecipe,
@@ -37,6 +39,8 @@ export type PipelineOptions = Pick<LaunchOptions, 'engine' | 'node' | 'environme
 	readonly onFolder?: (folder: string) => void;
 	/** How long the runner may take until it works, in milliseconds; default 120000. */
 	readonly waitMs?: number;
+	/** Asks whether the code of a pipeline that this user has not started may run; without it such a one is refused. */
+	readonly agree?: Agree;
 };
 
 export interface ResumeChanges {
@@ -122,10 +126,12 @@ async function prepareIn(recipeFolder: string, recipe: PipelineRecipe): Promise<
 		hashes: { recipe: hashRecipe(recipe) },
 		stages: orderedStages(recipe).map(freshState),
 	};
-	return makeNewFolder(join(recipeFolder, 'runs'), recipe.name, async (folder) => {
+	const made = await makeNewFolder(join(recipeFolder, 'runs'), recipe.name, async (folder) => {
 		await writePipelineRecipe(folder, recipe);
 		await writePipeline(folder, record);
 	});
+	await markPipelineStarted(made).catch(() => undefined);
+	return made;
 }
 
 /** Starts a new pipeline. */
@@ -148,12 +154,13 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 			'Start its recipe instead.',
 		);
 	}
+	await requireOwnPipeline(folder, { recipe: true, stages: false }, options.agree);
 	return launchPipeline(await prepareIn(recipeFolder, await readPipelineRecipe(folder)), {}, options);
 }
 
 /**
  * Goes on with a pipeline that has ended or whose runner is gone. Fails with `busy` while one is at work, and with
- * `mismatch` where a file that a stage has made was changed since.
+ * `mismatch` where a file that a stage has made was changed since, and with `denied` for one of others that is not agreed to.
  */
 export async function resumePipeline(
 	folder: string,
@@ -166,6 +173,7 @@ export async function resumePipeline(
 	}
 	if (changes.recipe !== undefined) await requirePipeline(changes.recipe, {});
 	else await readPipelineRecipe(folder);
+	await requireOwnPipeline(folder, { recipe: changes.recipe === undefined, stages: true }, options.agree);
 	return launchPipeline(folder, changes, options);
 }
 

@@ -67,6 +67,11 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	const asked = await elsewhere.run(context, 'rescore', run);
 	assert.equal(asked.status, 2);
 	assert.match(asked.stderr, /was not started by you on this machine.*brevity\.reward\.ts.*--run-code/s);
+	for (const more of [[], ['--checkpoint', '2']]) {
+		const resumed = await elsewhere.run(context, 'resume', run, ...more);
+		assert.equal(resumed.status, 2);
+		assert.match(resumed.stderr, more.length === 0 ? /has finished/ : /was not started by you.*--run-code/s);
+	}
 	const told = await elsewhere.run(context, 'rescore', run, '--run-code', '--steps', '4');
 	assert.equal(told.status, 1, told.stderr);
 	await appendFile(join(run, 'rewards/brevity.reward.ts'), '\n');

@@ -1,0 +1,30 @@
+import { createInterface } from 'node:readline/promises';
+import { Failure } from '../base/failure.ts';
+import { type Agree, foreignCodeWords } from '../runs/foreignCode.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
+
+export const runCodeOption = { 'run-code': { type: 'boolean' } } as const;
+export const runCodeHelp = [
+	'--run-code',
+	'Run the reward files that a run from elsewhere brings along, and use the servers that it names, without asking.',
+] as const;
+
+/**
+ * How the command line asks whether the code of others may run: agreed with `--run-code`, a question at a terminal, else
+ * refused with `denied`.
+ */
+export function agreement(output: CliOutput, runCode: boolean | undefined): Agree {
+	return async (code) => {
+		if (runCode === true) return true;
+		const words = printable(foreignCodeWords(code));
+		if (output.json || !process.stdin.isTTY || !process.stderr.isTTY) {
+			throw new Failure('denied', words, 'Read them, then add --run-code.');
+		}
+		const terminal = createInterface({ input: process.stdin, output: process.stderr });
+		try {
+			return /^y(es)?$/i.test((await terminal.question(`${words}\nContinue? [y/N] `)).trim());
+		} finally {
+			terminal.close();
+		}
+	};
+}

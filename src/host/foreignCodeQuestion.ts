@@ -1,0 +1,15 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import type { Agree } from '../runs/foreignCode.ts';
+import { displayText } from './runView.ts';
+
+/** Asks whether the code of a run or pipeline that this user has not started may run. */
+export const agreeForeignCode: Agree = async ({ folder, uses }) => {
+	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
+	const answer = await vscode.window.showWarningMessage(
+		`${displayText(basename(folder))} was not started by you on this machine, or its rewards have changed since. Run its code?`,
+		{ modal: true, detail: `Continuing uses ${shown.map((use) => displayText(use, 200)).join(', ')}.` },
+		{ title: 'Run Code' },
+	);
+	return answer !== undefined;
+};

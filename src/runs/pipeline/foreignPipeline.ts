@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import { type Agree, type ForeignCode, foreignCodeOf, markStarted, requireAgreed } from '../foreignCode.ts';
+import { RunRegistry, stageRunsIn } from '../runRegistry.ts';
+import { hashRecipe, readPipeline, readPipelineRecipe } from './pipelineFolder.ts';
+
+/** Keys of a recipe whose texts are programs, or addresses of servers. */
+const usedKeys = new Set(['file', 'url', 'baseUrl', 'address', 'server']);
+
+/** What a recipe names under these keys, at any depth. */
+function usesIn(value: unknown, key = ''): string[] {
+	if (typeof value === 'string') return usedKeys.has(key) ? [value] : [];
+	if (typeof value !== 'object' || value === null) return [];
+	return Object.entries(value).flatMap(([name, inner]) => usesIn(inner, Array.isArray(value) ? key : name));
+}
+
+/** Depends on the recipe and on the folder that its relative paths start from. */
+function markOf(recipe: PipelineRecipe, recipeFolder: string): string {
+	return createHash('sha256')
+		.update(JSON.stringify([hashRecipe(recipe), recipeFolder]))
+		.digest('hex');
+}
+
+/** Remembers that this user starts the pipeline with the recipe that is in it now. */
+export async function markPipelineStarted(folder: string, registry = new RunRegistry()): Promise<void> {
+	const [recipe, { recipeFolder }] = await Promise.all([readPipelineRecipe(folder), readPipeline(folder)]);
+	await registry.add(folder, undefined, markOf(recipe, recipeFolder));
+}
+
+async function foreignRecipeOf(folder: string, registry: RunRegistry): Promise<ForeignCode | null> {
+	const [recipe, { recipeFolder }] = await Promise.all([readPipelineRecipe(folder), readPipeline(folder)]);
+	const uses = [...new Set(usesIn(recipe))];
+	if (uses.length === 0 || (await registry.startedRewards(folder)) === markOf(recipe, recipeFolder)) return null;
+	return { folder, uses };
+}
+
+/**
+ * Fails with `denied` unless this user has started the pipeline and the runs of its stages with what they use now, or agrees
+ * to it.
+ * @param of what goes on: the recipe alone, the stages alone (with a recipe that the person names), or both
+ */
+export async function requireOwnPipeline(
+	folder: string,
+	of: { readonly recipe: boolean; readonly stages: boolean },
+	agree: Agree | undefined,
+): Promise<void> {
+	const registry = new RunRegistry();
+	const recipe = of.recipe ? await foreignRecipeOf(folder, registry) : null;
+	const foreign: ForeignCode[] = [];
+	for (const run of of.stages ? await stageRunsIn(folder) : []) {
+		const code = await foreignCodeOf(run, 'engine', registry);
+		if (code !== null) foreign.push(code);
+	}
+	const uses = [...new Set([...(recipe?.uses ?? []), ...foreign.flatMap((code) => code.uses)])];
+	if (uses.length === 0) return;
+	await requireAgreed({ folder, uses }, agree);
+	for (const run of foreign) await markStarted(run.folder, registry);
+	if (recipe !== null) await markPipelineStarted(folder, registry);
+}

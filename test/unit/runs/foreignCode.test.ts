@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, test } from 'node:test';
+import { type ForeignCode, foreignCodeOf, markStarted } from '../../../src/runs/foreignCode.ts';
+import { requireOwnPipeline } from '../../../src/runs/pipeline/foreignPipeline.ts';
+import { preparePipeline, resumePipeline, startPipelineAgain } from '../../../src/runs/pipeline/startPipeline.ts';
+import { prepareRun } from '../../../src/runs/prepareRun.ts';
+import { runFiles } from '../../../src/runs/runFiles.ts';
+import { RunRegistry } from '../../../src/runs/runRegistry.ts';
+import { branchRun, resumeRun } from '../../../src/runs/startRun.ts';
+
+let place = '';
+
+/** Another user, or this one on another machine. */
+async function anotherHome(): Promise<void> {
+	process.env.REASONING_LAB_HOME = await mkdtemp(join(place, 'home-'));
+}
+
+const recipe = {
+	name: 'small',
+	workers: 1,
+	dataset: { task: 'addition', digits: 1 },
+	model: { layers: 1, width: 16, heads: 2 },
+	rewards: [{ file: 'brief.reward.ts' }, { use: 'judge', url: 'http://127.0.0.1:9/v1', model: 'm' }],
+	stages: [{ type: 'grpo', steps: 4, learning_rate: 0.001, prompts_per_step: 4, num_generations: 4 }],
+};
+const staged = { ...recipe, name: 'staged', stages: [{ ...recipe.stages[0], name: 'first' }] };
+
+beforeEach(async () => {
+	place = await mkdtemp(join(tmpdir(), 'rl-foreign-'));
+	await anotherHome();
+	await writeFile(join(place, 'brief.reward.ts'), 'export const brief = () => 1;\n');
+	await writeFile(join(place, 'small.recipe.json'), JSON.stringify(recipe));
+	await writeFile(join(place, 'staged.recipe.json'), JSON.stringify(staged));
+	// In place of engine and runner: whoever starts it is told.
+	await mkdir(join(place, 'dist'));
+	for (const name of ['engine.js', 'pipeline.js']) {
+		await writeFile(
+			join(place, 'dist', name),
+			`require('fs').writeFileSync(${JSON.stringify(join(place, 'started'))}, ''); process.exit(2);`,
+		);
+	}
+});
+
+const engine = () => ({ engine: join(place, 'dist', 'engine.js') });
+const wasStarted = () =>
+	readFile(join(place, 'started')).then(
+		() => true,
+		() => false,
+	);
+const preparedRun = async () => (await prepareRun(join(place, 'small.recipe.json'))).folder;
+
+test('what a run uses is known from the registry of the user, never from its folder', async () => {
+	const run = await preparedRun();
+	assert.deepEqual((await foreignCodeOf(run, 'engine'))?.uses, ['rewards/brief.reward.ts', 'http://127.0.0.1:9/v1']);
+	await markStarted(run);
+	assert.equal(await foreignCodeOf(run, 'engine'), null);
+	// A copy at another place is another run, and another home knows nothing of it.
+	await cp(run, join(place, 'copy'), { recursive: true });
+	assert.notEqual(await foreignCodeOf(join(place, 'copy'), 'engine'), null);
+	const text = await readFile(join(run, runFiles.recipe), 'utf8');
+	await writeFile(join(run, runFiles.recipe), text.replace('127.0.0.1:9', '127.0.0.1:8'));
+	assert.notEqual(await foreignCodeOf(run, 'engine'), null);
+	await writeFile(join(run, runFiles.recipe), text);
+	assert.equal(await foreignCodeOf(run, 'engine'), null);
+	await anotherHome();
+	assert.notEqual(await foreignCodeOf(run, 'engine'), null);
+});
+
+test('a run from elsewhere is not resumed unasked, from its end or from a checkpoint', async () => {
+	const run = await preparedRun();
+	await anotherHome();
+	const asked: ForeignCode[] = [];
+	const no = async (code: ForeignCode) => asked.push(code) < 0;
+	for (const resume of [
+		(options: object) => resumeRun(run, { ...engine(), ...options }),
+		(options: object) => branchRun(run, null, {}, { ...engine(), ...options }),
+	]) {
+		await assert.rejects(resume({}), { reason: 'denied', message: /not started by you.*brief\.reward\.ts/ });
+		await assert.rejects(resume({ agree: no }), { reason: 'cancelled' });
+	}
+	assert.deepEqual(asked, Array(2).fill({ folder: run, uses: ['rewards/brief.reward.ts', 'http://127.0.0.1:9/v1'] }));
+	assert.equal(await wasStarted(), false);
+	// Whoever agrees has started it, and is not asked again.
+	await assert.rejects(resumeRun(run, { ...engine(), agree: async () => true }), { reason: 'internal' });
+	assert.equal(await wasStarted(), true);
+	assert.equal(await foreignCodeOf(run, 'engine'), null);
+});
+
+test('a run that brings no code along is resumed as ever', async () => {
+	await writeFile(join(place, 'plain.recipe.json'), JSON.stringify({ ...recipe, rewards: [{ use: 'accuracy' }] }));
+	const { folder } = await prepareRun(join(place, 'plain.recipe.json'));
+	await anotherHome();
+	await assert.rejects(resumeRun(folder, engine()), { reason: 'internal' });
+	assert.equal(await wasStarted(), true);
+});
+
+test('a pipeline from elsewhere is neither resumed nor started again unasked', async () => {
+	const own = await preparePipeline(join(place, 'staged.recipe.json'));
+	await requireOwnPipeline(own, { recipe: true, stages: true }, undefined);
+	await anotherHome();
+	for (const start of [() => resumePipeline(own, {}, engine()), () => startPipelineAgain(own, engine())]) {
+		await assert.rejects(start, { reason: 'denied', message: /brief\.reward\.ts/ });
+	}
+	assert.equal(await wasStarted(), false);
+	await assert.rejects(resumePipeline(own, {}, { ...engine(), agree: async () => true }), { reason: 'internal' });
+	await requireOwnPipeline(own, { recipe: true, stages: true }, undefined);
+});
+
+test('a run that was put into the place of a stage is asked about', async () => {
+	const own = await preparePipeline(join(place, 'staged.recipe.json'));
+	const run = await preparedRun();
+	await cp(run, join(own, 'first'), { recursive: true });
+	await assert.rejects(resumePipeline(own, {}, engine()), { reason: 'denied', message: /rewards\/brief\.reward\.ts/ });
+	// With a recipe of the person's own, too.
+	const changes = { recipe: join(place, 'staged.recipe.json') };
+	await assert.rejects(resumePipeline(own, changes, engine()), { reason: 'denied' });
+	assert.equal(await wasStarted(), false);
+});
+
+test('a run that leaves the list and comes back keeps what it was started with', async () => {
+	const run = await preparedRun();
+	await markStarted(run);
+	const registry = new RunRegistry();
+	const started = await registry.remove(run);
+	assert.notEqual(await foreignCodeOf(run, 'engine'), null);
+	await registry.add(run, undefined, started);
+	assert.equal(await foreignCodeOf(run, 'engine'), null);
+});
