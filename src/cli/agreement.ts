@@ -6,7 +6,7 @@ import { type CliOutput, printable } from './cliOutput.ts';
 export const runCodeOption = { 'run-code': { type: 'boolean' } } as const;
 export const runCodeHelp = [
 	'--run-code',
-	'Run the reward files that a run from elsewhere brings along, and use the servers that it names, without asking.',
+	'Run the reward files of a run that you did not start on this machine, and use the servers that it names, without asking.',
 ] as const;
 
 /**

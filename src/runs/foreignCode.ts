@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
-import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
-import { hashRewards } from './rewardCopies.ts';
 import { runFiles } from './runFiles.ts';
 import { readResolvedRecipe } from './runReader.ts';
 import { RunRegistry } from './runRegistry.ts';
+import { sha256 } from './sha256.ts';
 
 /*
  * A run or pipeline folder may come from elsewhere, with programs and with names of servers in it. Whether this user has
@@ -16,7 +15,7 @@ import { RunRegistry } from './runRegistry.ts';
 /** What work on a folder would use that the folder brings along. */
 export interface ForeignCode {
 	readonly folder: string;
-	/** Reward files, addresses of servers, that of a Ray cluster; never empty. */
+	/** Reward files, addresses of servers, a Ray cluster and packages for it; never empty. */
 	readonly uses: readonly string[];
 }
 
@@ -26,14 +25,25 @@ export type Agree = (code: ForeignCode) => Promise<boolean>;
 /** What is about to be done: score rewards alone, or start the run's engine. */
 export type ForeignUse = 'rewards' | 'engine';
 
-/** Programs and servers that a recipe names. */
-function usesOf({ rewards, ray }: Pick<ResolvedRecipe, 'rewards' | 'ray'>, use: ForeignUse): string[] {
-	const named = rewards.flatMap((reward) => [
-		...('file' in reward ? [reward.file] : []),
-		...('url' in reward && typeof reward.url === 'string' ? [reward.url] : []),
-	]);
-	const address = use === 'engine' ? ray?.address : null;
-	return [...new Set([...named, ...(address == null ? [] : [`the Ray cluster ${address}`])])];
+/** Keys of a recipe whose texts are programs, packages, or addresses of servers. */
+const usedKeys = new Set(['file', 'url', 'baseUrl', 'address', 'server', 'pip']);
+
+/** What a value of a recipe names under these keys, at any depth. */
+function namedIn(value: unknown, key = ''): string[] {
+	if (typeof value === 'string') return usedKeys.has(key) ? [value] : [];
+	if (typeof value !== 'object' || value === null) return [];
+	return Object.entries(value).flatMap(([name, inner]) => namedIn(inner, Array.isArray(value) ? key : name));
+}
+
+/** Programs and servers that a recipe of a run or pipeline names. A Ray job is a program, wherever its cluster is. */
+export function usesOf(recipe: unknown): string[] {
+	const { engine } = recipe as { readonly engine?: unknown };
+	return [...new Set([...namedIn(recipe), ...(engine === 'ray' ? ['a Ray cluster'] : [])])];
+}
+
+/** Depends on the whole recipe: what may be added to it later is then asked about, too. */
+export function startMark(recipe: unknown): string {
+	return sha256(JSON.stringify(recipe));
 }
 
 /** What a run would use that this user has not started it with; null: nothing. Fails as its recipe does. */
@@ -43,8 +53,9 @@ export async function foreignCodeOf(
 	registry = new RunRegistry(),
 ): Promise<ForeignCode | null> {
 	const value = await readResolvedRecipe(run);
-	const uses = usesOf(decodeResolvedRecipe(value, join(run, runFiles.recipe)), use);
-	if (uses.length === 0 || (await registry.startedRewards(run)) === hashRewards(value)) return null;
+	const recipe = decodeResolvedRecipe(value, join(run, runFiles.recipe));
+	const uses = usesOf(use === 'engine' ? recipe : { rewards: recipe.rewards });
+	if (uses.length === 0 || (await registry.startedWith(run)) === startMark(value)) return null;
 	return { folder: run, uses };
 }
 
@@ -64,10 +75,10 @@ export async function requireAgreed(code: ForeignCode, agree: Agree | undefined)
 /** The sentence of the question and of the refusal. */
 export function foreignCodeWords({ folder, uses }: ForeignCode): string {
 	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
-	return `${folder} was not started by you on this machine, or its rewards have changed since. Continuing uses ${shown.join(', ')}.`;
+	return `${folder} was not started by you on this machine, or its recipe has changed since. Continuing uses ${shown.join(', ')}.`;
 }
 
-/** Remembers that this user starts the run with the rewards that are in it now. */
+/** Remembers that this user starts the run with the recipe that is in it now. */
 export async function markStarted(run: string, registry = new RunRegistry()): Promise<void> {
-	await registry.add(run, undefined, hashRewards(await readResolvedRecipe(run)));
+	await registry.add(run, undefined, startMark(await readResolvedRecipe(run)));
 }

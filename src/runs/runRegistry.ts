@@ -22,8 +22,8 @@ const entrySchema = v.looseObject({
 	added: v.number(),
 	/** Of another trainer's run, which reader it is opened with. */
 	reader: v.optional(v.string()),
-	/** Hash of the rewards that this user has started the run with; of a pipeline that of its recipe. */
-	rewards: v.optional(v.string()),
+	/** Hash of the recipe that this user has started the run or pipeline with. */
+	started: v.optional(v.string()),
 });
 type Entry = v.InferOutput<typeof entrySchema>;
 
@@ -42,25 +42,25 @@ export class RunRegistry {
 
 	/**
 	 * @param reader name of the format of another trainer's run
-	 * @param started hash of the rewards that an engine runs now, or of a pipeline's recipe; what is known stays without it
+	 * @param started hash of the recipe that this user starts the run or pipeline with; what is known stays without it
 	 */
 	async add(run: string, reader?: string, started?: string): Promise<void> {
 		// It may be about to be made.
 		const path = await realpath(run).catch(async () => join(await realpath(dirname(run)), basename(run)));
 		await ensureFolder(this.#folder);
-		const rewards = started ?? (await this.startedRewards(path));
+		const mark = started ?? (await this.startedWith(path));
 		const entry = {
 			...{ format: 1, path, added: Date.now() / 1000 },
 			...(reader === undefined ? {} : { reader }),
-			...(rewards === undefined ? {} : { rewards }),
+			...(mark === undefined ? {} : { started: mark }),
 		};
 		await writeFileAtomic(join(this.#folder, this.#name(path)), `${JSON.stringify(entry)}\n`);
 	}
 
-	/** Forgets a run; its folder stays. @returns what `startedRewards` would have, to add the run again with it */
+	/** Forgets a run; its folder stays. @returns what `startedWith` would have, to add the run again with it */
 	async remove(run: string): Promise<string | undefined> {
 		const path = await realpath(run).catch(() => run);
-		const started = await this.startedRewards(path);
+		const started = await this.startedWith(path);
 		await rm(join(this.#folder, this.#name(path)), { force: true });
 		return started;
 	}
@@ -90,8 +90,8 @@ export class RunRegistry {
 	}
 
 	/** The hash that the run or pipeline was last started with by this user (see `add`); undefined: never on this machine. */
-	async startedRewards(run: string): Promise<string | undefined> {
-		return (await this.#entryOf(run))?.rewards;
+	async startedWith(run: string): Promise<string | undefined> {
+		return (await this.#entryOf(run))?.started;
 	}
 
 	async #entryOf(run: string): Promise<Entry | undefined> {

@@ -9,6 +9,7 @@ import type { EngineArguments } from '../../engine/shared/engineArguments.ts';
 import type { EngineProcess } from '../../engine/shared/engineProcess.ts';
 import type { RunRecord } from '../../protocol/runRecord.ts';
 import type { ControlServer } from '../../rpc/controlServer.ts';
+import { startMark } from '../../runs/foreignCode.ts';
 import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
 import { openControl } from '../../runs/runControl.ts';
 import { runFiles } from '../../runs/runFiles.ts';
@@ -137,7 +138,7 @@ class RayRun {
 		});
 		await this.#checkUnchanged(writer, value, recipe);
 		await new RunRegistry()
-			.add(run, undefined, hashRewards(value))
+			.add(run, undefined, startMark(value))
 			.catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
 		const api = new JobsApi(await clusterOf(recipe.ray?.address ?? null, environment));
 		this.#course = new RayCourse({

@@ -6,6 +6,7 @@ import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { EngineName, RunRecord } from '../../protocol/runRecord.ts';
 import type { ControlHandlers, ControlServer } from '../../rpc/controlServer.ts';
 import { acquireDevice } from '../../runs/deviceQueue.ts';
+import { startMark } from '../../runs/foreignCode.ts';
 import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
 import { openControl } from '../../runs/runControl.ts';
 import { runFiles } from '../../runs/runFiles.ts';
@@ -197,7 +198,7 @@ class EngineRun {
 		await checkRewardCopies(run, recipe);
 		this.#rewards = new RunRewards(run, recipe, this.#gate.stopSignal);
 		await new RunRegistry()
-			.add(run, undefined, hashes.rewards)
+			.add(run, undefined, startMark(value))
 			.catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
 		this.#training = this.#kind.open({
 			folder: run,

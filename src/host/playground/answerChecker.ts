@@ -13,6 +13,7 @@ import {
 	type RunnerSource,
 	type ScorerOptions,
 } from '../../rewards/createScorers.ts';
+import { foreignCodeOf, usesOf } from '../../runs/foreignCode.ts';
 import { checkRewardCopies, rewardCopyPath } from '../../runs/rewardCopies.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { readResolvedRecipe } from '../../runs/runReader.ts';
@@ -29,15 +30,23 @@ export interface AnswerCheckerOptions {
 /** Rewards that ask others cost time and money that nobody has agreed to by asking a question. */
 const asksOthers: readonly string[] = ['judge'];
 const idleMs = 60_000;
+const notRun = 'Not run: you did not start this run on this machine.';
+
+interface Opened {
+	readonly scorers: RecipeScorers;
+	/** Rewards of the run that are not run. */
+	readonly left: readonly string[];
+}
 
 /**
  * Holds answers against an expected one: by the rewards of the run's recipe (the copies that the run keeps) where the policy
- * belongs to a run, and by the accuracy in any case.
+ * belongs to a run, and by the accuracy in any case. Reward files and servers of a run that
+ * this user has not started are not used.
  */
 export class AnswerChecker extends Disposable {
 	readonly #options: AnswerCheckerOptions;
 	#hosts: ReturnType<AnswerCheckerOptions['hosts']> | null = null;
-	readonly #opened = new Map<string, Promise<RecipeScorers>>();
+	readonly #opened = new Map<string, Promise<Opened>>();
 	#users = 0;
 	#timer: NodeJS.Timeout | undefined;
 
@@ -51,7 +60,7 @@ export class AnswerChecker extends Disposable {
 		clearTimeout(this.#timer);
 		this.#users++;
 		try {
-			const scorers = await this.#open(side, samples[0]?.text ?? '');
+			const { scorers, left } = await this.#open(side, samples[0]?.text ?? '');
 			signal.throwIfAborted();
 			const rows = samples.map(
 				({ text, finish }): ScoreRow => ({
@@ -78,6 +87,7 @@ export class AnswerChecker extends Disposable {
 				});
 				const accuracy = rewards[asked.indexOf(own ?? scorers.accuracy)];
 				const value = accuracy?.value ?? null;
+				for (const name of left) rewards.push({ name: name.slice(0, 200), value: null, error: notRun });
 				return { correct: value === null ? null : value > 0.5, rewards };
 			});
 		} finally {
@@ -89,7 +99,7 @@ export class AnswerChecker extends Disposable {
 		}
 	}
 
-	async #open(side: ToCheck['side'], text: string): Promise<RecipeScorers> {
+	async #open(side: ToCheck['side'], text: string): Promise<Opened> {
 		const run = runOf(side.policy);
 		const { think, answer } = sideTags(side, text);
 		const key = run ?? JSON.stringify([think, answer]);
@@ -102,19 +112,20 @@ export class AnswerChecker extends Disposable {
 		return made;
 	}
 
-	async #load(run: string | null, tags: TraceTags): Promise<RecipeScorers> {
+	async #load(run: string | null, tags: TraceTags): Promise<Opened> {
 		this.#hosts ??= this.#options.hosts();
 		this.#hosts.catch(() => {
 			this.#hosts = null;
 		});
 		const hosts = await this.#hosts;
-		const recipe = run === null ? null : await recipeOf(run);
-		return createScorers({
+		const { recipe, left } = run === null ? { recipe: null, left: [] } : await recipeOf(run);
+		const scorers = await createScorers({
 			recipe: recipe ?? withoutRecipe(tags),
 			folder: run ?? process.cwd(),
 			locate: (file) => (run === null || recipe === null ? file : rewardCopyPath(run, recipe, file)),
 			hosts,
 		});
+		return { scorers, left };
 	}
 
 	#end(): void {
@@ -124,7 +135,7 @@ export class AnswerChecker extends Disposable {
 		this.#hosts = null;
 		for (const one of opened) {
 			one.then(
-				(scorers) => scorers.dispose(),
+				({ scorers }) => scorers.dispose(),
 				() => undefined,
 			);
 		}
@@ -149,13 +160,14 @@ function withoutRecipe({ think, answer }: TraceTags): ScorerOptions['recipe'] {
 /** The recipe of a run that was trained here; null: it has none that can be read, so the accuracy alone decides. */
 async function recipeOf(run: string) {
 	const value = await readResolvedRecipe(run).catch(() => null);
-	if (value === null) return null;
+	if (value === null) return { recipe: null, left: [] };
 	const recipe = decodeResolvedRecipe(value, join(run, runFiles.recipe));
 	await checkRewardCopies(run, recipe);
-	return {
-		...recipe,
-		rewards: recipe.rewards.filter((reward) => !('use' in reward) || !asksOthers.includes(reward.use)),
-	};
+	const foreign = (await foreignCodeOf(run, 'rewards')) !== null;
+	const free = recipe.rewards.filter((reward) => !('use' in reward) || !asksOthers.includes(reward.use));
+	const rewards = foreign ? free.filter((reward) => usesOf({ rewards: [reward] }).length === 0) : free;
+	const left = free.filter((reward) => !rewards.includes(reward));
+	return { recipe: { ...recipe, rewards }, left: left.map((one) => one.name ?? ('file' in one ? one.file : one.use)) };
 }
 
 const finite = (value: number | null | undefined) =>

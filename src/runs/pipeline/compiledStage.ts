@@ -7,9 +7,10 @@ import { writtenPlace } from '../../core/pipeline/writtenPlace.ts';
 import { resolveRecipe } from '../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import { startMark } from '../foreignCode.ts';
 import { requireFiles, writeRunFiles } from '../prepareRun.ts';
 import { machineOf } from '../recipeMachine.ts';
-import { hashRewards, type RewardCopies, readRewardCopies } from '../rewardCopies.ts';
+import { type RewardCopies, readRewardCopies } from '../rewardCopies.ts';
 import { RunRegistry } from '../runRegistry.ts';
 import { inputHash, type KnownHashes } from './inputHash.ts';
 
@@ -56,7 +57,7 @@ export async function makeStageFolder(pipeline: string, { stage, copies }: Compi
 		if (!isRunnerStage(stage.type)) {
 			await writeRunFiles(aside, copies);
 			// Before it is there: a run without this mark is taken for one that others have made.
-			await new RunRegistry().add(folder, undefined, hashRewards(copies.recipe)).catch(() => undefined);
+			await new RunRegistry().add(folder, undefined, startMark(copies.recipe)).catch(() => undefined);
 		}
 		await rename(aside, folder);
 	} catch (error) {

@@ -1,24 +1,19 @@
-import { createHash } from 'node:crypto';
 import type { PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
-import { type Agree, type ForeignCode, foreignCodeOf, markStarted, requireAgreed } from '../foreignCode.ts';
+import {
+	type Agree,
+	type ForeignCode,
+	foreignCodeOf,
+	markStarted,
+	requireAgreed,
+	startMark,
+	usesOf,
+} from '../foreignCode.ts';
 import { RunRegistry, stageRunsIn } from '../runRegistry.ts';
 import { hashRecipe, readPipeline, readPipelineRecipe } from './pipelineFolder.ts';
 
-/** Keys of a recipe whose texts are programs, or addresses of servers. */
-const usedKeys = new Set(['file', 'url', 'baseUrl', 'address', 'server']);
-
-/** What a recipe names under these keys, at any depth. */
-function usesIn(value: unknown, key = ''): string[] {
-	if (typeof value === 'string') return usedKeys.has(key) ? [value] : [];
-	if (typeof value !== 'object' || value === null) return [];
-	return Object.entries(value).flatMap(([name, inner]) => usesIn(inner, Array.isArray(value) ? key : name));
-}
-
 /** Depends on the recipe and on the folder that its relative paths start from. */
 function markOf(recipe: PipelineRecipe, recipeFolder: string): string {
-	return createHash('sha256')
-		.update(JSON.stringify([hashRecipe(recipe), recipeFolder]))
-		.digest('hex');
+	return startMark([hashRecipe(recipe), recipeFolder]);
 }
 
 /** Remembers that this user starts the pipeline with the recipe that is in it now. */
@@ -29,8 +24,8 @@ export async function markPipelineStarted(folder: string, registry = new RunRegi
 
 async function foreignRecipeOf(folder: string, registry: RunRegistry): Promise<ForeignCode | null> {
 	const [recipe, { recipeFolder }] = await Promise.all([readPipelineRecipe(folder), readPipeline(folder)]);
-	const uses = [...new Set(usesIn(recipe))];
-	if (uses.length === 0 || (await registry.startedRewards(folder)) === markOf(recipe, recipeFolder)) return null;
+	const uses = usesOf(recipe);
+	if (uses.length === 0 || (await registry.startedWith(folder)) === markOf(recipe, recipeFolder)) return null;
 	return { folder, uses };
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, test } from 'node:test';
-import { type ForeignCode, foreignCodeOf, markStarted } from '../../../src/runs/foreignCode.ts';
+import { type ForeignCode, foreignCodeOf, markStarted, usesOf } from '../../../src/runs/foreignCode.ts';
 import { requireOwnPipeline } from '../../../src/runs/pipeline/foreignPipeline.ts';
 import { preparePipeline, resumePipeline, startPipelineAgain } from '../../../src/runs/pipeline/startPipeline.ts';
 import { prepareRun } from '../../../src/runs/prepareRun.ts';
@@ -60,13 +60,32 @@ test('what a run uses is known from the registry of the user, never from its fol
 	// A copy at another place is another run, and another home knows nothing of it.
 	await cp(run, join(place, 'copy'), { recursive: true });
 	assert.notEqual(await foreignCodeOf(join(place, 'copy'), 'engine'), null);
+	// The same folder by another path is the same run; one that was moved is asked about once more.
+	await symlink(run, join(place, 'link'));
+	assert.equal(await foreignCodeOf(join(place, 'link'), 'engine'), null);
+	await rename(run, join(place, 'moved'));
+	assert.notEqual(await foreignCodeOf(join(place, 'moved'), 'engine'), null);
+	await rename(join(place, 'copy'), run);
+	assert.equal(await foreignCodeOf(run, 'engine'), null);
 	const text = await readFile(join(run, runFiles.recipe), 'utf8');
-	await writeFile(join(run, runFiles.recipe), text.replace('127.0.0.1:9', '127.0.0.1:8'));
-	assert.notEqual(await foreignCodeOf(run, 'engine'), null);
+	for (const changed of [text.replace('127.0.0.1:9', '127.0.0.1:8'), text.replace('"seed": 1', '"seed": 2')]) {
+		assert.notEqual(changed, text);
+		await writeFile(join(run, runFiles.recipe), changed);
+		assert.notEqual(await foreignCodeOf(run, 'engine'), null);
+	}
 	await writeFile(join(run, runFiles.recipe), text);
 	assert.equal(await foreignCodeOf(run, 'engine'), null);
 	await anotherHome();
 	assert.notEqual(await foreignCodeOf(run, 'engine'), null);
+});
+
+test('servers, clusters and packages are asked about as reward files are', () => {
+	const uses = (more: object) => usesOf({ engine: 'pytorch', dataset: { path: '/d' }, rewards: [], ...more });
+	assert.deepEqual(uses({ pytorch: { vllm: { mode: 'server', server: 'http://s:1' } } }), ['http://s:1']);
+	assert.deepEqual(uses({ engine: 'ray', ray: { address: null, pip: ['a', 'b'] } }), ['a', 'b', 'a Ray cluster']);
+	assert.deepEqual(uses({ engine: 'ray', ray: { address: 'ray://h:1', pip: [] } }), ['ray://h:1', 'a Ray cluster']);
+	assert.deepEqual(uses({ stages: [{ search: { policy: { baseUrl: 'http://s:2' } } }] }), ['http://s:2']);
+	assert.deepEqual(uses({}), []);
 });
 
 test('a run from elsewhere is not resumed unasked, from its end or from a checkpoint', async () => {
