@@ -3,6 +3,7 @@ import type * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type ComparisonSpec, comparisonSpecSchema } from '../protocol/strategyComparison.ts';
+import { requireInside } from '../runs/ownFolder.ts';
 import { readJson } from '../runs/safeFile.ts';
 import type { ComparisonProgress } from '../search/compare/compareStrategies.ts';
 import { printable } from './cliOutput.ts';
@@ -64,7 +65,9 @@ export const compareStrategiesVerb: Verb = {
 	async run({ args, output, engine }) {
 		const { values } = parseArguments('compare-strategies', args, options, { names: [], least: 0, most: 0 });
 		const spec = await specOf(values);
-		const folder = resolve(values.out ?? `comparisons/${spec.name.replace(/[^\w.-]+/g, '-')}`);
+		const own = spec.name.replace(/[^\w.-]+/g, '-');
+		const folder =
+			values.out === undefined ? await requireInside(process.cwd(), 'comparisons', own) : resolve(values.out);
 		const { compareStrategies } = await import('../search/compare/compareStrategies.ts');
 		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();

@@ -13,6 +13,7 @@ import {
 	evaluationSpecSchema,
 } from '../protocol/evaluationFolder.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
+import { requireInside } from '../runs/ownFolder.ts';
 import { runOfCheckpoint } from '../runs/prepareRun.ts';
 import { trainingFileOf } from '../runs/trainingFile.ts';
 import type { Evaluation, EvaluationProgress } from '../search/evaluate/evaluatePolicy.ts';
@@ -80,7 +81,7 @@ export const evaluateVerb: Verb = {
 	async run({ args, output, engine }) {
 		const { values } = parseArguments('evaluate', args, options, { names: [], least: 0, most: 0 });
 		const spec = await specOf(values);
-		const folder = values.out === undefined ? folderOf(spec) : resolve(values.out);
+		const folder = values.out === undefined ? await folderOf(spec) : resolve(values.out);
 		const { evaluatePolicy } = await import('../search/evaluate/evaluatePolicy.ts');
 		// Before any work: a baseline that is none would be found at the end of it.
 		const baseline = values.baseline === undefined ? null : await readBaseline(resolve(values.baseline));
@@ -144,8 +145,9 @@ async function otherOf(
 		return { questions: await readBaseline(path) };
 	const policy = await policyOf({ ...values, policy: named });
 	const other = { ...spec, policy, name: nameOf(policy, spec.problems) };
-	const folder = folderOf(other);
-	if (folder !== (values.out === undefined ? folderOf(spec) : resolve(values.out))) return { spec: other, folder };
+	const folder = await folderOf(other);
+	if (folder !== (values.out === undefined ? await folderOf(spec) : resolve(values.out)))
+		return { spec: other, folder };
 	throw new Failure('invalid', '--against names the policy that is evaluated.', 'Name another checkpoint.');
 }
 
@@ -176,10 +178,12 @@ async function readBaseline(path: string): Promise<EvaluatedQuestion[]> {
 }
 
 /** Beside the run whose checkpoint is evaluated, else in the working directory. */
-function folderOf({ policy, name }: EvaluationSpec): string {
+async function folderOf({ policy, name }: EvaluationSpec): Promise<string> {
 	const safe = name.replace(/[^\w.-]+/g, '-');
 	const run = runOf(policy);
-	return run === null ? resolve('evaluations', safe) : join(run, 'annotations', 'evaluations', safe);
+	return run === null
+		? requireInside(process.cwd(), 'evaluations', safe)
+		: requireInside(run, 'annotations', 'evaluations', safe);
 }
 
 function runOf(policy: PolicySpec): string | null {

@@ -3,6 +3,7 @@ import type * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
 import { type DataSpec, dataExports, dataSpecSchema, keptSolutions } from '../protocol/dataSpec.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
+import { requireInside } from '../runs/ownFolder.ts';
 import { readJson } from '../runs/safeFile.ts';
 import type { DataRunProgress } from '../search/data/generateData.ts';
 import { printable } from './cliOutput.ts';
@@ -61,7 +62,8 @@ export const generateDataVerb: Verb = {
 		const { values } = parseArguments('generate-data', args, options, { names: [], least: 0, most: 0 });
 		const spec = await specOf(values);
 		const name = basename(values.dataset ?? values.run ?? 'problems').replace(/\.jsonl?$/, '');
-		const folder = resolve(values.out ?? `data/${name.replace(/[^\w.-]+/g, '-')}-${spec.search.strategy}`);
+		const own = `${name.replace(/[^\w.-]+/g, '-')}-${spec.search.strategy}`;
+		const folder = values.out === undefined ? await requireInside(process.cwd(), 'data', own) : resolve(values.out);
 		const { generateData } = await import('../search/data/generateData.ts');
 		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();

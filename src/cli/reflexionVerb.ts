@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { type Research, readResearch } from '../core/reflexion/research.ts';
 import { researchReport } from '../core/reflexion/researchReport.ts';
@@ -8,6 +8,7 @@ import type { TreeEvent } from '../protocol/treeLog.ts';
 import { sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
 import { apiKeysOf, apiKeysVariable } from '../rpc/http/apiKeys.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
+import { requireInside } from '../runs/ownFolder.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { searchLogName } from '../runs/searchLog.ts';
 import { continueSearch, type SearchSession, startSearch } from '../search/searchSession.ts';
@@ -145,7 +146,10 @@ async function researched(
 				...(anew === undefined ? {} : { spec: anew }),
 			});
 		} else {
-			const log = resolve(values.log ?? `${runFiles.searches}/${searchLogName('reflexion', new Date())}`);
+			const log =
+				values.log === undefined
+					? join(await requireInside(process.cwd(), runFiles.searches), searchLogName('reflexion', new Date()))
+					: resolve(values.log);
 			const spec = await specOf(values);
 			const problem = { prompt: question, answer: null, row: {} };
 			session = await startSearch({ spec, problem, log, context, signal });

@@ -5,6 +5,7 @@ import { decode } from '../protocol/decode.ts';
 import { policySpecSchema } from '../protocol/policySpec.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
+import { requireInside } from '../runs/ownFolder.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
 import { searchLogName } from '../runs/searchLog.ts';
@@ -229,6 +230,7 @@ async function logFor({ policy, strategy }: SearchSpec): Promise<string> {
 			: decoded.value.kind === 'checkpoint'
 				? resolve(decoded.value.folder, '../..')
 				: null;
-	const folder = run !== null && (await isRunFolder(run)) ? join(run, runFiles.searches) : resolve(runFiles.searches);
+	const base = run !== null && (await isRunFolder(run)) ? run : process.cwd();
+	const folder = await requireInside(base, runFiles.searches);
 	return join(folder, searchLogName(strategy, new Date()));
 }

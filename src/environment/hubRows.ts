@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure, type Reason } from '../base/failure.ts';
 import { hasHubDatasetForm } from '../core/recipe/hubId.ts';
 import { decode } from '../protocol/decode.ts';
@@ -95,7 +96,7 @@ export async function downloadHubRows(
 
 function parsed(text: string): unknown {
 	try {
-		return JSON.parse(text);
+		return parseBoundedJson(text);
 	} catch {
 		return null;
 	}

@@ -2,9 +2,9 @@ import * as vscode from 'vscode';
 import { Failure } from '../base/failure.ts';
 import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
 import type { EngineName } from '../protocol/runRecord.ts';
+import type { Agree } from '../runs/foreignCode.ts';
 import type { PipelineOptions, StartedPipeline } from '../runs/pipeline/startPipeline.ts';
 import type { StartedRun, StartOptions } from '../runs/startRun.ts';
-import { agreeForeignCode } from './foreignCodeQuestion.ts';
 import { launchSettings, requireTrust } from './launchSettings.ts';
 import type { Notices } from './notices.ts';
 import { withProgress } from './progress.ts';
@@ -13,6 +13,9 @@ import type { RunStore } from './runStore.ts';
 import type { RunsTree } from './runsTree.ts';
 import { displayText, nameOf, type RunView } from './runView.ts';
 import { settings } from './settings.ts';
+
+/** Loaded when a run or pipeline is not the user's own. */
+const agree: Agree = async (code) => (await import('./foreignCodeQuestion.ts')).agreeForeignCode(code);
 
 export interface StartPlace {
 	/** Open the dashboard and show the run in the view; default true. */
@@ -87,7 +90,7 @@ export class RunStarter {
 		const torch = await this.#needs.torch(engine, () => this.resumePipeline(folder, name));
 		if (torch === undefined) return undefined;
 		return this.#pipeline(`Resuming ${displayText(name)}`, vscode.Uri.file(folder), torch, (pipelines, options) =>
-			pipelines.resumePipeline(folder, {}, { ...options, agree: agreeForeignCode }),
+			pipelines.resumePipeline(folder, {}, { ...options, agree }),
 		);
 	}
 
@@ -98,7 +101,7 @@ export class RunStarter {
 		const torch = await this.#needs.torch(engine, () => this.startPipelineAgain(folder, name));
 		if (torch === undefined) return undefined;
 		return this.#pipeline(`Starting ${displayText(name)}`, vscode.Uri.file(folder), torch, (pipelines, options) =>
-			pipelines.startPipelineAgain(folder, { ...options, agree: agreeForeignCode }),
+			pipelines.startPipelineAgain(folder, { ...options, agree }),
 		);
 	}
 
@@ -132,7 +135,7 @@ export class RunStarter {
 		if (torch === undefined) return undefined;
 		const folder = vscode.Uri.file(view.folder);
 		return this.#run(`Resuming ${nameOf(view)}`, folder, torch, place, (runs, options) =>
-			runs.resumeRun(view.folder, { ...options, agree: agreeForeignCode }),
+			runs.resumeRun(view.folder, { ...options, agree }),
 		);
 	}
 
@@ -142,7 +145,7 @@ export class RunStarter {
 		const torch = await this.#torchOf(view, () => this.branch(view, step, place));
 		if (torch === undefined) return undefined;
 		return this.#run(`Resuming ${nameOf(view)}`, vscode.Uri.file(view.folder), torch, place, (runs, options) =>
-			runs.branchRun(view.folder, step, {}, { ...options, agree: agreeForeignCode }),
+			runs.branchRun(view.folder, step, {}, { ...options, agree }),
 		);
 	}
 

@@ -1,4 +1,5 @@
 import { readSync } from 'node:fs';
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { decode } from '../protocol/decode.ts';
 import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
 import { parseLooseJson } from '../runs/importers/looseJson.ts';
@@ -97,7 +98,7 @@ export function rolloutOfLine(bytes: Buffer): RolloutLine | string | null {
 	const text = bytes.toString('utf8');
 	let value: unknown;
 	try {
-		value = JSON.parse(text);
+		value = parseBoundedJson(text);
 	} catch {
 		if (text.trim() === '') return null;
 		try {

@@ -15,6 +15,7 @@ import type { DataKind, SearchStage } from '../protocol/pipelineRecipe.ts';
 import { ensureFolder, writeFileAtomic } from '../runs/atomicFile.ts';
 import { fileLines } from '../runs/fileLines.ts';
 import { formatLine } from '../runs/jsonLines.ts';
+import { requireInside } from '../runs/ownFolder.ts';
 import { exportFile } from '../search/data/dataFolder.ts';
 import { generateData } from '../search/data/generateData.ts';
 import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';
@@ -91,7 +92,7 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 	} finally {
 		context.pool.dispose();
 	}
-	await ensureFolder(join(work.folder, 'data'));
+	await ensureFolder(await requireInside(work.folder, 'data'));
 	for (const kind of settings.export) {
 		const lines = await linesOf(folder, kind, work.recipe);
 		await writeFileAtomic(join(work.folder, dataFile(kind)), lines);

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { decode } from './decode.ts';
 import { nodeRoles, type TreeEvent, treeEventSchema } from './treeLog.ts';
 
@@ -95,7 +96,7 @@ export function readTreeEventLines(lines: string): TreeEvent[] {
 	let values: unknown[];
 	try {
 		// One call of the parser for all of them is a good deal quicker than one for each.
-		values = JSON.parse(`[${lines.replaceAll('\n', ',')}]`) as unknown[];
+		values = parseBoundedJson(`[${lines.replaceAll('\n', ',')}]`) as unknown[];
 	} catch {
 		values = lines.split('\n').map(parsed);
 	}
@@ -104,7 +105,7 @@ export function readTreeEventLines(lines: string): TreeEvent[] {
 
 function parsed(line: string): unknown {
 	try {
-		return JSON.parse(line);
+		return parseBoundedJson(line);
 	} catch {
 		return null;
 	}

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 import { type Benchmark, type Tolerance, tolerances } from './codeTestsComparison.ts';
 
@@ -168,7 +169,7 @@ function isRecord(value: unknown): value is Row {
 
 function parseJson(text: string): unknown {
 	try {
-		return JSON.parse(text);
+		return parseBoundedJson(text);
 	} catch {
 		return undefined;
 	}

@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import type { Tokenizer } from '@huggingface/tokenizers';
@@ -7,6 +6,8 @@ import type * as Ort from 'onnxruntime-node';
 import { Failure } from '../base/failure.ts';
 import type { RewardEntry } from '../protocol/builtInRewards.ts';
 import type { StepScorer } from './builtIn/stepServer.ts';
+import { checkOnnxFile } from './onnxFile.ts';
+import { readTokenizer } from './tokenizerFile.ts';
 
 /** The only file of reward hosts that loads onnxruntime-node, and only for the reward `process`. */
 
@@ -76,7 +77,12 @@ export class OnnxModel implements StepScorer {
 	/** @throws `missing`, `invalid`, `unavailable` */
 	static async load(entry: RewardEntry<'process'>): Promise<OnnxModel> {
 		const file = await modelFile(entry.model as string);
-		const tokenizer = await loadTokenizer(entry.tokenizer ?? join(dirname(file), 'tokenizer.json'));
+		const { Tokenizer } = await import('@huggingface/tokenizers');
+		const tokenizer = await readTokenizer(
+			entry.tokenizer ?? join(dirname(file), 'tokenizer.json'),
+			(value) => new Tokenizer(value, {}),
+		);
+		await checkOnnxFile(file);
 		const ort = await loadRuntime();
 		let session: Ort.InferenceSession;
 		try {
@@ -173,25 +179,4 @@ async function modelFile(path: string): Promise<string> {
 		throw Failure.from(error, `The model ${path} cannot be read`);
 	});
 	return found.isDirectory() ? join(path, 'model.onnx') : path;
-}
-
-const largestTokenizer = 128 << 20;
-
-async function loadTokenizer(path: string): Promise<Tokenizer> {
-	const { Tokenizer } = await import('@huggingface/tokenizers');
-	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
-		const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-		if (missing) throw new Failure('missing', `There is no ${path}.`, 'Name the tokenizer.json of the model.');
-		throw Failure.from(error, `Cannot read ${path}`);
-	});
-	try {
-		const { size } = await handle.stat();
-		if (size > largestTokenizer) throw new Failure('invalid', `${path} has ${size} bytes: it is no tokenizer.json.`);
-		return new Tokenizer(JSON.parse(await handle.readFile('utf8')) as object, {});
-	} catch (error) {
-		if (error instanceof Failure) throw error;
-		throw new Failure('invalid', `${path} is no tokenizer.json: ${(error as Error).message}.`, "Take the model's own.");
-	} finally {
-		await handle.close();
-	}
 }

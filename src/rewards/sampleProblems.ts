@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { checkAborted } from '../base/async.ts';
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 import { createTask } from '../core/dataset/createTask.ts';
 import { parseDatasetLine } from '../core/dataset/datasetRows.ts';
@@ -62,7 +63,7 @@ const messages = v.pipe(v.array(messageSchema), v.minLength(1));
 function conversational(text: string, column: string): { text: string; prompt: ChatMessage[]; row: object } | null {
 	let row: unknown;
 	try {
-		row = JSON.parse(text);
+		row = parseBoundedJson(text);
 	} catch {
 		return null;
 	}

@@ -1,6 +1,7 @@
 import { lstat, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as v from 'valibot';
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
 import { runFiles, stepOf } from './runFiles.ts';
@@ -56,7 +57,7 @@ export async function checkpointFileNames(folder: string): Promise<string[]> {
 export async function readManifest(folder: string): Promise<CheckpointManifest | null> {
 	let value: unknown;
 	try {
-		value = JSON.parse(await readSmallFile(folder, manifestName));
+		value = parseBoundedJson(await readSmallFile(folder, manifestName));
 	} catch {
 		return null;
 	}

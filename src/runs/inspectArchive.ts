@@ -1,21 +1,13 @@
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
+import { parseBoundedJson } from '../base/boundedJson.ts';
+import { zipLimits } from '../base/decodingLimits.ts';
 import { Failure } from '../base/failure.ts';
 
 /**
  * Inspect's `.eval` files: zip archives of `samples/ID_epoch_N.json` (inspect_ai/log/_recorders/eval.py), compressed by
  * Deflate or, in newer ones, by Zstandard (method 93).
  */
-
-/** What one archive may hold; more is refused, whatever its sizes claim. */
-const limits = {
-	entries: 20_000,
-	/** Bytes of one entry, and of all together, once they are decoded. */
-	entryBytes: 64 << 20,
-	decodedBytes: 256 << 20,
-	/** UTF-16 code units of the text that is made of it: what a transcript may have. */
-	characters: 32 << 20,
-} as const;
 
 const endMark = 0x06054b50;
 const entryMark = 0x02014b50;
@@ -49,15 +41,15 @@ export async function inspectArchiveText(bytes: Uint8Array, name: string): Promi
 		throw new Failure('invalid', `${name} is a zip archive without samples of Inspect.`, 'Open an .eval file.');
 	}
 	const texts: string[] = [];
-	let left: number = limits.decodedBytes;
+	let left: number = zipLimits.decodedBytes;
 	let characters = 0;
 	for (const entry of samples) {
-		const most = Math.min(left, limits.entryBytes);
+		const most = Math.min(left, zipLimits.entryBytes);
 		const decoded = await decodedEntry(data, entry, most, name);
 		left -= decoded.length;
 		const text = sampleText(decoded, entry.name, name);
 		characters += text.length + 1;
-		if (characters > limits.characters - 100) throw tooLarge(name, 'its conversations have more than 32 MB');
+		if (characters > zipLimits.characters - 100) throw tooLarge(name, 'its conversations have more than 32 MB');
 		texts.push(text);
 	}
 	return `{"eval":{},"samples":[${texts.join(',')}]}`;
@@ -67,7 +59,7 @@ export async function inspectArchiveText(bytes: Uint8Array, name: string): Promi
 function sampleText(decoded: Buffer, entry: string, name: string): string {
 	let sample: unknown;
 	try {
-		sample = JSON.parse(decoded.toString('utf8'));
+		sample = parseBoundedJson(decoded.toString('utf8'));
 	} catch (error) {
 		throw new Failure('invalid', `Cannot read ${entry} in ${name}: ${(error as Error).message.slice(0, 200)}.`);
 	}
@@ -96,7 +88,8 @@ function entriesOf(data: Buffer, name: string): Entry[] {
 	const count = data.readUInt16LE(end + 10);
 	let at = data.readUInt32LE(end + 16);
 	if (count === 0xffff || at === 0xffffffff) throw tooLarge(name, 'it has the form of archives over 4 GB');
-	if (count > limits.entries) throw tooLarge(name, `it has ${count} entries, and up to ${limits.entries} are read`);
+	if (count > zipLimits.entries)
+		throw tooLarge(name, `it has ${count} entries, and up to ${zipLimits.entries} are read`);
 	const entries: Entry[] = [];
 	for (let i = 0; i < count; i++) {
 		if (at + 46 > end || data.readUInt32LE(at) !== entryMark)

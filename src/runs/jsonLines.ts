@@ -1,3 +1,5 @@
+import { parseBoundedJson } from '../base/boundedJson.ts';
+
 /** Longest line that is read, in bytes: rollouts carry one completion of up to 1 MB with its tokens. */
 export const longestLine = 64 << 20;
 
@@ -26,7 +28,7 @@ const decoder = new TextDecoder('utf-8');
 export function parseLine(line: Uint8Array): unknown {
 	if (line.length === 0) return undefined;
 	try {
-		return JSON.parse(decoder.decode(line));
+		return parseBoundedJson(decoder.decode(line));
 	} catch {
 		return undefined;
 	}

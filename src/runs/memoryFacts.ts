@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 import type { ProblemSource } from '../core/dataset/problemSource.ts';
 import { isReadByTrainer } from '../core/dataset/readableHere.ts';
@@ -100,7 +101,7 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 /** null: it is not there, too large, or no JSON. Links are followed: the hub's cache is made of them. */
 async function readJson(path: string): Promise<unknown> {
 	try {
-		return JSON.parse((await readNamed(path, { largest: largestConfig })).toString('utf8'));
+		return parseBoundedJson((await readNamed(path, { largest: largestConfig })).toString('utf8'));
 	} catch {
 		return null;
 	}

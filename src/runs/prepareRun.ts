@@ -7,6 +7,7 @@ import { recipeFiles } from '../core/recipe/recipeFiles.ts';
 import { decodeResolvedRecipe, resolveRecipe, withEngineSettings } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
+import { requireInside } from './ownFolder.ts';
 import { readRunRecipe, requireFile } from './recipeFile.ts';
 import { machineOf } from './recipeMachine.ts';
 import { applyOverrides, type RecipeOverride, shuffleOverrides } from './recipeOverrides.ts';
@@ -149,7 +150,7 @@ export async function makeNewFolder(
 	fill: (folder: string) => Promise<void>,
 ): Promise<string> {
 	try {
-		await ensureFolder(runs);
+		await ensureFolder(await requireInside(dirname(runs), basename(runs)));
 		for (;;) {
 			const folder = join(runs, `${name}-${timestamp(new Date())}-${randomBytes(2).toString('hex')}`);
 			try {

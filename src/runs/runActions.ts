@@ -9,6 +9,7 @@ import { annotationFolderOf } from './annotationFolder.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { deleteFolder, listCheckpoints, superfluous } from './checkpointFiles.ts';
 import { formatLine } from './jsonLines.ts';
+import { requireInside } from './ownFolder.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { RunLock } from './runLock.ts';
 import { listRolloutSteps, readAnnotation, readLines } from './runReader.ts';
@@ -73,7 +74,7 @@ export async function trashRun(run: string): Promise<string> {
 export async function moveToTrash(folder: string): Promise<string> {
 	const trash = join(dirname(folder), trashName);
 	try {
-		await ensureFolder(trash);
+		await ensureFolder(await requireInside(dirname(folder), trashName));
 		let target = join(trash, basename(folder));
 		for (let i = 2; await stat(target).catch(() => null); i++) target = join(trash, `${basename(folder)}-${i}`);
 		await rename(folder, target);

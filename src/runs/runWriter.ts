@@ -21,6 +21,7 @@ import {
 } from './checkpointFiles.ts';
 import { formatLine } from './jsonLines.ts';
 import { heartbeatMs } from './lockTimes.ts';
+import { requireInside } from './ownFolder.ts';
 import { ownIdentity } from './processIdentity.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { RunLock } from './runLock.ts';
@@ -198,7 +199,7 @@ export class RunWriter {
 		write: (name: string, content: string | Iterable<string>): Promise<void> =>
 			this.#write(async () => {
 				const path = join(this.folder, runFiles.data, name);
-				await refuseLinks(this.folder);
+				await requireInside(this.folder, runFiles.data);
 				await ensureFolder(dirname(path));
 				await writeFileAtomic(path, content);
 			}),
@@ -225,7 +226,7 @@ export class RunWriter {
 	): Promise<void> {
 		if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('internal', `"${name}" cannot name an evaluation.`);
 		return this.#write(async () => {
-			const folder = join(this.folder, runFiles.evaluations, stepName(step));
+			const folder = await requireInside(this.folder, runFiles.evaluations, stepName(step));
 			await ensureFolder(folder);
 			await writeFileAtomic(join(folder, `${name}.jsonl`), formatted(lines));
 			await writeFileAtomic(join(folder, `${name}.json`), `${JSON.stringify(summary, null, '\t')}\n`);

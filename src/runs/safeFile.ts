@@ -1,6 +1,7 @@
 import { constants, type Dirent } from 'node:fs';
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 import { runFiles } from './runFiles.ts';
 
@@ -139,7 +140,7 @@ export async function readSmallFile(root: string, relative: string, largest = la
 export async function readJson(root: string, relative: string, largest?: number): Promise<unknown> {
 	const text = await readSmallFile(root, relative, largest);
 	try {
-		return JSON.parse(text);
+		return parseBoundedJson(text);
 	} catch (error) {
 		throw new Failure('corrupt', `${join(root, relative)} is not JSON: ${(error as Error).message}.`);
 	}

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { specialTokens } from './specialTokens.ts';
@@ -13,7 +14,7 @@ const fileSchema = v.looseObject({
 export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Tokenizer {
 	let value: unknown;
 	try {
-		value = JSON.parse(text);
+		value = parseBoundedJson(text);
 	} catch (error) {
 		throw new Failure('corrupt', `${what} is not JSON.`, 'Take the checkpoint before it.', { cause: error });
 	}

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
 
 /** A tool call of an assistant's message; `arguments` as text: JSON where it is JSON. */
@@ -26,7 +27,7 @@ const asText = (value: unknown): string | null => (typeof value === 'string' && 
 
 function jsonOf(text: string): unknown {
 	try {
-		return JSON.parse(text);
+		return parseBoundedJson(text);
 	} catch {
 		return undefined;
 	}

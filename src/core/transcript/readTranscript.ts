@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import { agentConversations, updateMessages } from './agentLogs.ts';
 import { findLists } from './findLists.ts';
@@ -136,7 +137,7 @@ function readInto(collector: Collector, text: string): TranscriptFormat {
 		let value: unknown;
 		let whole = true;
 		try {
-			value = JSON.parse(body);
+			value = parseBoundedJson(body);
 		} catch {
 			whole = false;
 		}
@@ -175,7 +176,7 @@ function looksLikeLines(text: string): boolean {
 	const [first = ''] = rows;
 	const parses = (row: string): boolean => {
 		try {
-			return /^[[{]/.test(row) && typeof JSON.parse(row) === 'object';
+			return /^[[{]/.test(row) && typeof parseBoundedJson(row) === 'object';
 		} catch {
 			return false;
 		}
@@ -198,7 +199,7 @@ function readLines(collector: Collector, text: string): void {
 		const place = { line, column: 1 };
 		let value: unknown;
 		try {
-			value = JSON.parse(row);
+			value = parseBoundedJson(row);
 		} catch {
 			collector.fault(feed === -1 ? 'The last line is torn' : 'The line is not JSON', place);
 			continue;

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { field, isTable, textField } from './pythonValue.ts';
 import type { Transcript } from './transcript.ts';
 
@@ -71,7 +72,7 @@ type Add = (message: number, url: string, title: string | null, text: string) =>
 function parse(text: string): unknown {
 	if (!/^\s*[[{]/.test(text)) return undefined;
 	try {
-		return JSON.parse(text);
+		return parseBoundedJson(text);
 	} catch {
 		return undefined;
 	}

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import * as v from 'valibot';
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import { Redactor } from '../../base/redactor.ts';
 import { decode } from '../../protocol/decode.ts';
@@ -188,7 +189,7 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 	#read<T>({ body }: PlainResponse, schema: v.GenericSchema<unknown, T>): T {
 		let value: unknown;
 		try {
-			value = this.redactor.value(JSON.parse(body.toString('utf8')));
+			value = this.redactor.value(parseBoundedJson(body.toString('utf8')));
 		} catch (error) {
 			throw new Failure(
 				'unavailable',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import {
 	type CheckpointState,
@@ -125,7 +126,7 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 	});
 	let value: unknown;
 	try {
-		value = JSON.parse(text.toString('utf8'));
+		value = parseBoundedJson(text.toString('utf8'));
 	} catch {
 		throw damaged(folder, `${checkpointFiles.state} is not JSON`);
 	}

@@ -1,3 +1,5 @@
+import { parseBoundedJson } from '../../base/boundedJson.ts';
+import { safetensorsHeader } from '../../base/decodingLimits.ts';
 import { Failure } from '../../base/failure.ts';
 
 /** A named f32 tensor, row-major. */
@@ -6,8 +8,6 @@ export interface NamedTensor {
 	readonly shape: readonly number[];
 	readonly data: Float32Array;
 }
-
-const maxHeader = 100_000_000;
 
 /**
  * The safetensors file format (huggingface.co/docs/safetensors): u64 little-endian header length, JSON header padded
@@ -64,10 +64,10 @@ export function decodeSafetensors(file: Buffer, what: string): Map<string, Named
 		new Failure('corrupt', `${what} is damaged: ${why}.`, 'Resume from another checkpoint.');
 	if (file.length < 8) throw broken('it is shorter than its header');
 	const length = Number(file.readBigUInt64LE(0));
-	if (length > maxHeader || 8 + length > file.length) throw broken('it is shorter than its header says');
+	if (length > safetensorsHeader || 8 + length > file.length) throw broken('it is shorter than its header says');
 	let header: unknown;
 	try {
-		header = JSON.parse(file.toString('utf8', 8, 8 + length));
+		header = parseBoundedJson(file.toString('utf8', 8, 8 + length));
 	} catch {
 		throw broken('its header is not JSON');
 	}

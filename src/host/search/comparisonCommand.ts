@@ -17,6 +17,7 @@ import {
 	type ProblemsSpec,
 } from '../../protocol/strategyComparison.ts';
 import { comparisonsIn, readComparison } from '../../runs/comparisonFolder.ts';
+import { requireInside } from '../../runs/ownFolder.ts';
 import { viewIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { StrategiesActions } from '../panels/strategiesPanel.ts';
@@ -144,7 +145,7 @@ export class ComparisonCommand extends Disposable {
 
 	/** Where comparisons with a policy lie: beside its searches. */
 	async #home(policy: PolicySpec): Promise<string> {
-		return join(dirname(await this.#needs.searches.folderFor(policy)), 'comparisons');
+		return requireInside(dirname(await this.#needs.searches.folderFor(policy)), 'comparisons');
 	}
 
 	async #known(): Promise<string[]> {

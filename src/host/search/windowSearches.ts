@@ -1,5 +1,5 @@
 import { lstat, mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
@@ -153,12 +153,14 @@ export class WindowSearches extends Disposable {
 
 	/** Where the log of a search with a policy goes: into its run, else into the workspace's folder of searches. */
 	async folderFor(policy: PolicySpec): Promise<string> {
+		const { requireInside } = await import('../../runs/ownFolder.ts');
 		const run =
 			policy.kind === 'engine' ? policy.run : policy.kind === 'checkpoint' ? dirname(dirname(policy.folder)) : null;
 		if (run !== null && (await lstat(join(run, runFiles.record)).catch(() => null))?.isFile()) {
-			return join(run, runFiles.searches);
+			return requireInside(run, runFiles.searches);
 		}
-		return this.searchFolders()[0] as string;
+		const folder = this.searchFolders()[0] as string;
+		return requireInside(dirname(folder), basename(folder));
 	}
 
 	/** The folders of searches that belong to no run; the first is that of new ones. */

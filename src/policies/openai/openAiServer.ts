@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import { Redactor } from '../../base/redactor.ts';
 import { type HttpAdvice, lostConnection, refusal, saidOf, tooSlow } from '../../rpc/http/httpFailures.ts';
@@ -127,7 +128,7 @@ export class OpenAiServer {
 				this.#send('/models', null, signal, async (response, url) => {
 					const text = await readText(response, largestReply, () => undefined);
 					try {
-						return { result: this.redactor.value(JSON.parse(text)) };
+						return { result: this.redactor.value(parseBoundedJson(text)) };
 					} catch {
 						return { failure: notJson(url), passing: false };
 					}
@@ -228,7 +229,7 @@ async function readWhole(
 	const text = await readText(response, largestReply, alive);
 	let value: unknown;
 	try {
-		value = redactor.value(JSON.parse(text));
+		value = redactor.value(parseBoundedJson(text));
 	} catch {
 		return { failure: notJson(url), passing: false };
 	}
@@ -262,7 +263,7 @@ async function readStream(
 			}
 			let value: unknown;
 			try {
-				value = redactor.value(JSON.parse(data));
+				value = redactor.value(parseBoundedJson(data));
 			} catch {
 				rubbish++;
 				return;

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure, type Reason } from '../../base/failure.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 
@@ -87,7 +88,7 @@ const isObject = (value: unknown): value is object =>
 
 function parsed(source: string): unknown {
 	try {
-		return JSON.parse(source);
+		return parseBoundedJson(source);
 	} catch {
 		return undefined;
 	}

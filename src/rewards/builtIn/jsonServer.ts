@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import { Redactor } from '../../base/redactor.ts';
 import { type HttpAdvice, lostConnection, refusal, tooSlow } from '../../rpc/http/httpFailures.ts';
@@ -80,7 +81,7 @@ export class JsonServer {
 		const refused = refusal(response, redactor.body(text), { url, hasKey: key !== undefined }, advice);
 		if (refused !== null) return refused;
 		try {
-			return { result: redactor.value(JSON.parse(text)) };
+			return { result: redactor.value(parseBoundedJson(text)) };
 		} catch {
 			return { failure: new Failure('invalid', `The reply of ${url} is not JSON.`, advice.address), passing: false };
 		}

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import { SeparatedSplits } from '../../core/dataset/table/recordSplitter.ts';
 import { columnNames, guessDelimiter, parseSeparated } from '../../core/dataset/table/separatedValues.ts';
@@ -80,7 +81,7 @@ function isJsonLines(head: Uint8Array): boolean {
 	const [first = '', second] = new TextDecoder().decode(head).trimStart().split('\n', 2);
 	if (second === undefined || !first.startsWith('{') || !second.startsWith('{')) return false;
 	try {
-		JSON.parse(first);
+		parseBoundedJson(first);
 		return true;
 	} catch {
 		return false;

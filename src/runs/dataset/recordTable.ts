@@ -1,4 +1,5 @@
 import type { AbortSignalLike } from '../../base/async.ts';
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import {
 	JsonSplits,
 	LineSplits,
@@ -189,7 +190,7 @@ export class RecordTable implements DataTable {
 			return { ...placed(row, place), value, fault: null };
 		}
 		try {
-			const value: unknown = JSON.parse(text);
+			const value: unknown = parseBoundedJson(text);
 			if (!isRow(value)) return { ...placed(row, place), value: rowOfValue(value), fault: null, bare: true };
 			// Most rows: one object is made, without a copy.
 			const { line } = place;

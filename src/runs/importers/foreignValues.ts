@@ -1,3 +1,5 @@
+import { parseBoundedJson } from '../../base/boundedJson.ts';
+
 /*
  * Values as other trainers write them, taken for what they are: nothing here throws, whatever stands in a file.
  */
@@ -84,7 +86,7 @@ export function boundedValue(value: unknown, depth = 0): unknown {
 export function parsedJson(value: unknown): unknown {
 	if (typeof value !== 'string') return undefined;
 	try {
-		return JSON.parse(value);
+		return parseBoundedJson(value);
 	} catch {
 		return undefined;
 	}

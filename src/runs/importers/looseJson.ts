@@ -1,13 +1,15 @@
+import { parseBoundedJson } from '../../base/boundedJson.ts';
+
 /**
  * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity, which are no JSON, read as null. Fails like
  * `JSON.parse` when there are other faults.
  */
 export function parseLooseJson(text: string): unknown {
 	try {
-		return JSON.parse(text);
+		return parseBoundedJson(text);
 	} catch (error) {
 		if (!text.includes('NaN') && !text.includes('Infinity')) throw error;
-		return JSON.parse(withoutBareTokens(text));
+		return parseBoundedJson(withoutBareTokens(text));
 	}
 }
 

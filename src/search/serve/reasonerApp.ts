@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
+import { parseBoundedJson } from '../../base/boundedJson.ts';
 import type { ReadText } from '../../policies/openedPolicy.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { Admission } from './admission.ts';
@@ -235,7 +236,7 @@ export class ReasonerApp {
 			throw error;
 		});
 		try {
-			return JSON.parse(text);
+			return parseBoundedJson(text);
 		} catch {
 			throw new ApiError(400, 'invalid_json', 'The body is not JSON.');
 		}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import fails
-from reasoning_lab_trainer.data import source
 from reasoning_lab_trainer.data.answers import gold_text
 from reasoning_lab_trainer.data.hashing import Random, hash_text, hash_texts
 from reasoning_lab_trainer.data.hub_rows import main as hub_rows
@@ -235,10 +236,10 @@ class TestBadFiles:
     def test_folders_of_several_splits(self, tmp_path: Path) -> None:
         for name in ("train-00000-of-00002", "train-00001-of-00002"):
             write(tmp_path / f"{name}.parquet", ROWS)
-        assert len(source.read_rows(source.Source(str(tmp_path)))) == 2 * len(ROWS)
+        assert len(read_rows(Source(str(tmp_path)))) == 2 * len(ROWS)
         write(tmp_path / "test-00000-of-00001.parquet", ROWS)
         with fails("invalid", "several splits (test, train)", "folder of its own"):
-            source.read_rows(source.Source(str(tmp_path)))
+            read_rows(Source(str(tmp_path)))
 
     def test_unknown_ending(self, tmp_path: Path) -> None:
         (tmp_path / "rows.xlsx").write_bytes(b"PK")
@@ -384,9 +385,73 @@ def test_another_encoding_is_refused_with_its_line_and_offered(tmp_path: Path) -
     assert "iconv -f ISO-8859-1 -t UTF-8" in (raised.value.action or "")
 
 
-def test_a_packed_file_of_zeros_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "LARGEST_TEXT", 1 << 20)
-    path = tmp_path / "zeros.jsonl.gz"
-    path.write_bytes(gzip.compress(bytes(64 << 20)))
-    with fails("unsupported", "unpacks to more than"):
-        read_rows(Source(str(path)))
+BOMBS = Path(__file__).parents[2] / "fixtures" / "bombs"
+
+
+def repeated(text: str, rows: int) -> pa.Table:
+    """Small in memory and on disk, until the texts are made."""
+    return pa.table({"q": pa.DictionaryArray.from_arrays(np.zeros(rows, "int32"), [text])})
+
+
+def write_stream(path: Path, table: pa.Table, **options: Any) -> None:
+    with pa.ipc.new_stream(str(path), table.schema, options=pa.ipc.IpcWriteOptions(**options)) as stream:
+        stream.write_table(table)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured in /proc")
+def test_files_that_decode_to_far_more_than_they_hold_are_refused_within_400_mb(tmp_path: Path) -> None:
+    million = "x" * 1_000_000
+    pq.write_table(repeated(million, 2000), tmp_path / "texts.parquet")
+    messages = pa.ListArray.from_arrays(
+        [0, 2000], pa.StructArray.from_arrays([repeated(million, 2000)["q"].chunk(0)], ["c"])
+    )
+    pq.write_table(pa.table({"m": messages}), tmp_path / "nested.parquet")
+    pq.write_table(pa.table({"n": np.zeros(5_000_000, "int8")}), tmp_path / "rows.parquet", compression="zstd")
+    numbers = pa.ListArray.from_arrays([0, 20_000_000], pa.array(np.zeros(20_000_000, "int64")))
+    pq.write_table(pa.table({"n": numbers}), tmp_path / "numbers.parquet", compression="zstd")
+    write_stream(tmp_path / "texts.arrow", repeated(million, 2000))
+    write_stream(tmp_path / "zeros.arrow", pa.table({"q": ["0" * (100 << 20)]}), compression="zstd")
+    write_stream(tmp_path / "views.arrow", pa.table({"q": pa.array(["x" * 100] * 10, pa.string_view())}))
+    (tmp_path / "zeros.jsonl.gz").write_bytes(gzip.compress(bytes(100 << 20)))
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    (tmp_path / "deep.jsonl").write_text('{"q":' + "[" * 200_000)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "texts.parquet").write_bytes((tmp_path / "texts.parquet").read_bytes())
+    names = [path for path in sorted(tmp_path.iterdir()) if path.suffix or path.is_dir()]
+    names += [BOMBS / f"{name}.parquet" for name in ("texts", "page", "nulls")]
+    program = """
+import resource, sys
+from reasoning_lab_trainer.data.source import Source, read_rows
+from reasoning_lab_trainer.failure import Failure
+resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
+def status(key):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key))
+for path in sys.argv[1:]:
+    open("/proc/self/clear_refs", "w").write("5")
+    before = status("VmRSS")
+    try:
+        told = f"{len(read_rows(Source(path)))} rows"
+    except Failure as failure:
+        told = f"{failure.reason} {failure}"
+    print(path.rsplit("/", 1)[1], status("VmHWM") - before, told, flush=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, names)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ),
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(names) == 14, done.stdout
+    for line in lines:
+        name, kilobytes, reason = line.split(" ", 3)[:3]
+        assert reason in ("unsupported", "invalid"), line
+        assert int(kilobytes) < 400_000, line
+        assert name in line.split(" ", 3)[3], line
+
+
+def test_texts_that_data_really_repeat_are_read(tmp_path: Path) -> None:
+    pq.write_table(repeated("x" * 10_000, 1000), tmp_path / "system.parquet")
+    assert len(read_rows(Source(str(tmp_path / "system.parquet")))) == 1000

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -318,6 +320,23 @@ class TestBadFolders:
         (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
         with fails("mismatch", "lack", "model.layers.2"):
             self.load(recipe, folder)
+
+    def test_files_that_bomb_or_are_pipes(self, recipe: dict[str, Any], llama_folder: Path, tmp_path: Path) -> None:
+        def opened(name: str, make: Callable[[Path], object]) -> None:
+            folder = tmp_path / name.replace(".", "-")
+            shutil.copytree(llama_folder, folder)
+            (folder / name).unlink(missing_ok=True)
+            make(folder / name)
+            load_policy({**recipe, "model": {"path": str(folder)}}, None, CPU)
+
+        with fails("corrupt", "The header of", "it is damaged"):
+            opened("model.safetensors", lambda file: file.write_bytes((90 << 20).to_bytes(8, "little")))
+        with fails("unsupported", "tokenizer.json has", "bytes"):
+            opened("tokenizer.json", lambda file: file.write_bytes(bytes(65 << 20)))
+        for name in ("config.json", "tokenizer.json", "model.safetensors", "generation_config.json"):
+            with fails("invalid", f"{name} is not a regular file"):
+                shutil.rmtree(tmp_path / name.replace(".", "-"), ignore_errors=True)
+                opened(name, os.mkfifo)
 
     def test_damaged_weights(self, recipe: dict[str, Any], llama_folder: Path, tmp_path: Path) -> None:
         folder = self.copied(llama_folder, tmp_path)

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
 import { decode } from '../../../protocol/decode.ts';
 import { type Expectation, expectationSchema } from '../../../protocol/verification.ts';
 
@@ -85,7 +86,7 @@ export function parseCases(text: string): ParsedCases {
 		}
 		let value: unknown;
 		try {
-			value = JSON.parse(source);
+			value = parseBoundedJson(source);
 		} catch {
 			faults.push({ line, message: 'is not JSON', action: `Write one object a line, like ${form}.` });
 			continue;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import * as v from 'valibot';
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
 import { Failure } from '../../../base/failure.ts';
 import { Random } from '../../../base/random.ts';
 import { promptKey } from '../../../core/dataset/datasetRows.ts';
@@ -57,7 +58,7 @@ function parseLabels(text: string, path: string): LabelLine[] {
 			);
 		let value: unknown;
 		try {
-			value = JSON.parse(line);
+			value = parseBoundedJson(line);
 		} catch {
 			throw fault('is not JSON');
 		}

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
 import { Failure } from '../../../base/failure.ts';
 import type { ResolvedDistillStage } from '../../../core/recipe/resolvedRecipe.ts';
 import { renderPrompt } from '../../../core/text/template.ts';
@@ -55,7 +56,7 @@ async function recall(host: StageHost, name: string, rows: number): Promise<read
 	if (content === null) return null;
 	let value: unknown;
 	try {
-		value = JSON.parse(content);
+		value = parseBoundedJson(content);
 	} catch {
 		value = null;
 	}

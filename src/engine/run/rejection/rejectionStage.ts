@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
 import { Failure } from '../../../base/failure.ts';
 import { Random } from '../../../base/random.ts';
 import type { CompletionRow } from '../../../core/dataset/completionRows.ts';
@@ -195,7 +196,7 @@ async function batchFiles(host: StageHost, stage: ResolvedRejectionStage, folder
 		const content = await host.data.read(name);
 		let value: unknown = null;
 		try {
-			value = JSON.parse(content ?? 'null');
+			value = parseBoundedJson(content ?? 'null');
 		} catch {
 			// Told below.
 		}

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
+import { tableBytes } from '../../../base/decodingLimits.ts';
 
 const readAt = promisify(read);
 
@@ -17,13 +18,6 @@ const heldCells = 4 << 20;
 /** Of the rows of one answer: they are copied to the thread that asks. One row may have more. */
 const answerBytes = 32 << 20;
 const largestRow = 64 << 20;
-/**
- * What a file may decode to: a dictionary of large texts and a few bytes that repeat them make terabytes out of kilobytes.
- * Texts that data really repeat (a system prompt in every row) make ten times the file.
- */
-const decodedBase = 64 << 20;
-const decodedPerByte = 200;
-
 export interface ParquetShape {
 	/** Rows of each row group. */
 	readonly groups: readonly number[];
@@ -50,12 +44,7 @@ export class ParquetRows {
 	 * @param largest bytes that are decompressed for one request: what a file says of its row groups may be wrong
 	 * @param mostDecoded bytes that all of its rows may have
 	 */
-	constructor(
-		descriptor: number,
-		size: number,
-		largest = largestGroup,
-		mostDecoded = decodedBase + decodedPerByte * size,
-	) {
+	constructor(descriptor: number, size: number, largest = largestGroup, mostDecoded = tableBytes(size)) {
 		this.#mostDecoded = mostDecoded;
 		this.#largest = Math.min(largest, this.#mostDecoded);
 		this.#compressors = Object.fromEntries(

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
 import type { FolderView } from '../folderView.ts';
 import type { ForeignMetrics } from '../foreignRecord.ts';
 import { boundedValue, fieldsOf, integerOf, numberOf, scoresOf, textOf } from '../foreignValues.ts';
@@ -125,7 +126,7 @@ export const primeRl: RunFormat = {
 
 function factsOf(line: string) {
 	try {
-		const episode = fieldsOf(JSON.parse(line));
+		const episode = fieldsOf(parseBoundedJson(line));
 		const run = fieldsOf(episode?.run);
 		const env = fieldsOf(episode?.env);
 		const name = textOf(run?.name);

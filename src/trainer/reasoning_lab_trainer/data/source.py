@@ -8,7 +8,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from ..failure import Failure
 from ..models.hub import hub_failure
 from ..models.tokenizer import first_line
 from ..regular_file import open_regular, read_regular
+from .limits import TEXT_BYTES, decoded_bytes
+from .tables import arrow_rows, parquet_rows, saved_rows
 
 Row = dict[str, Any]
 
@@ -30,9 +32,6 @@ _HUB = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
 
 SPLITS = ("train", "training", "test", "validation", "valid", "val", "dev", "eval")
 _PART = re.compile(r"[-_.]?\d+([-_]of[-_]\d+)?$")
-
-LARGEST_TEXT = 8 << 30
-"""Bytes of a file of text, unpacked: its rows are held in memory."""
 
 csv.field_size_limit(2**31 - 1)
 
@@ -101,9 +100,9 @@ def _from_file(source: Source) -> list[Numbered]:
         if path.stat().st_size == 0:
             return []
         if kind == "parquet":
-            return _of_table(datasets.Dataset.from_parquet(str(path), keep_in_memory=True).data.table)
+            return _numbered(parquet_rows(path))
         if kind == "arrow":
-            return _of_table(datasets.Dataset.from_file(str(path)).data.table)
+            return _numbered(arrow_rows(path))
         text = _text_of(path)
     except Failure:
         raise
@@ -136,7 +135,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
                 )
             path = path / split
         if (path / "state.json").is_file():
-            return _of_table(datasets.load_from_disk(str(path)).with_format("arrow")[:])
+            return _numbered(saved_rows(path))
         # As partsTable.ts has it: a test set is not trained on because it lies in the same folder.
         parquet = [file for file in path.iterdir() if file.suffix.lower() == ".parquet" and file.name[0] not in "._"]
         files = sorted(parquet, key=lambda file: file.name)
@@ -153,10 +152,10 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
                 f"{path} is a folder without Parquet files, and no dataset that save_to_disk wrote.",
                 "Name a file, or a folder of Parquet files.",
             )
-        for file in files:
-            open_regular(file).close()
-        table = pa.concat_tables([pq.read_table(file) for file in files], promote_options="default")
-        return _of_table(table)
+        rows = [row for file in files for row in parquet_rows(file)]
+        # A column that only some files have is null in the others.
+        names = pa.unify_schemas([pq.read_schema(file) for file in files]).names
+        return _numbered([{name: row.get(name) for name in names} for row in rows] if len(files) > 1 else rows)
     except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
         raise Failure(
             "invalid", f"{path} is not a readable dataset: {first_line(error)}.", "Write it again."
@@ -164,14 +163,15 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
 
 
 def _text_of(path: Path) -> str:
-    raw = read_regular(path, LARGEST_TEXT)
+    raw = read_regular(path, TEXT_BYTES)
     if path.suffix.lower() == ".gz":
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
-            raw = packed.read(LARGEST_TEXT + 1)
-        if len(raw) > LARGEST_TEXT:
+            most = min(TEXT_BYTES, decoded_bytes(len(raw)))
+            raw = packed.read(most + 1)
+        if len(raw) > most:
             raise Failure(
                 "unsupported",
-                f"{path} unpacks to more than the {LARGEST_TEXT} bytes that are read.",
+                f"{path} unpacks to more than the {most} bytes that are read.",
                 "Train on a part of it, or write it as Parquet.",
             )
     elif path.suffix.lower() == ".zst":
@@ -195,7 +195,7 @@ def _of_lines(text: str, path: Path) -> list[Numbered]:
             continue
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Failure(
                 "invalid", f"{path}, line {number}, is not JSON.", "Write one JSON object on each line."
             ) from error
@@ -211,6 +211,8 @@ def _of_json(text: str, path: Path) -> list[Numbered]:
     advice = "Write a list of objects, or one object with a list of them."
     try:
         value = json.loads(text)
+    except RecursionError as error:
+        raise Failure("invalid", f"{path} is not read: its values lie too deep in each other.", advice) from error
     except ValueError as error:
         # Lines of objects under the name .json are common.
         try:
@@ -256,8 +258,8 @@ def _of_csv(text: str, path: Path, delimiter: str) -> list[Numbered]:
     return rows
 
 
-def _of_table(table: pa.Table) -> list[Numbered]:
-    return [Numbered(number, row) for number, row in enumerate(table.to_pylist(), 1)]
+def _numbered(rows: Iterable[Row]) -> list[Numbered]:
+    return [Numbered(number, row) for number, row in enumerate(rows, 1)]
 
 
 def _from_hub(source: Source) -> list[Numbered]:
@@ -265,7 +267,8 @@ def _from_hub(source: Source) -> list[Numbered]:
         loaded = datasets.load_dataset(source.path, name=source.config, split=source.split)
     except Exception as error:
         raise hub_dataset_failure(error, source) from error
-    return _of_table(loaded.with_format("arrow")[:])
+    # The hub's files are decoded already; its cache is the person's own.
+    return _numbered(loaded.with_format("arrow")[:].to_pylist())
 
 
 def hub_dataset_failure(error: Exception, source: Source) -> Failure:

@@ -13,9 +13,11 @@ from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig, P
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
+from ..data.limits import MODEL_FILE
 from ..failure import Failure
 from ..regular_file import read_regular
 from .embedded import LabForCausalLM
+from .folder_files import check_model_folder
 from .hub import hub_failure, is_folder, looks_like_path
 from .lab_checkpoint import config_of, is_lab_checkpoint, load_lab_checkpoint
 from .memory import check_memory
@@ -51,9 +53,13 @@ def load_policy(
         name = path
         if looks_like_path(path) and not is_folder(path):
             raise Failure("missing", f"There is no model folder {path}.", 'Correct "path" of "model".')
+        if is_folder(path):
+            check_model_folder(Path(path))
         if is_folder(path) and is_lab_checkpoint(Path(path)):
             model = _open_lab(path, recipe, device)
-            tokenizer = lab_tokenizer((Path(path) / "tokenizer.json").read_text("utf-8"), f"{path}/tokenizer.json")
+            tokenizer = lab_tokenizer(
+                read_regular(Path(path) / "tokenizer.json", MODEL_FILE).decode("utf-8"), f"{path}/tokenizer.json"
+            )
         else:
             if not (Path(path) / ADAPTERS).is_file():
                 _check_class(_read_config(path, revision), path)
@@ -103,6 +109,8 @@ def _open(path: str, revision: str | None, recipe: dict[str, Any], device: torch
     if not adapter.is_file():
         return _open_whole(path, revision, recipe, device)
     base = _adapter_base(adapter, recipe)
+    if is_folder(base):
+        check_model_folder(Path(base))
     if is_lab_checkpoint(Path(base)):
         model = _open_lab(base, recipe, device)
     else:

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { open } from 'node:fs/promises';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -58,3 +59,32 @@ test('what is looked at before anything is shown has a bound in bytes', async (t
 	const { values } = await sampleTable(table);
 	assert.deepEqual(values, []);
 });
+
+for (const [name, text] of [
+	['deep', '['.repeat(12 << 20)],
+	['many', `[${'[],'.repeat(4 << 20)}0]`],
+	['line', `{"prompt":${'['.repeat(12 << 20)}\n`],
+] as const) {
+	test(`JSON whose values take far more memory than its text is refused: ${name}`, async (t) => {
+		const folder = await mkdtemp(join(tmpdir(), 'rl-json-'));
+		t.after(() => rm(folder, { recursive: true }));
+		await writeFile(join(folder, 'recipe.json'), text);
+		const program = [
+			"import { readSmallFile, readJson } from './src/runs/safeFile.ts';",
+			"import { parseLine } from './src/runs/jsonLines.ts';",
+			`const text = await readSmallFile(process.argv[1], 'recipe.json');`,
+			'const line = parseLine(Buffer.from(text));',
+			"const failure = await readJson(process.argv[1], 'recipe.json').catch((error) => error.message);",
+			'console.log(JSON.stringify({ line: line ?? null, failure, kB: process.resourceUsage().maxRSS }));',
+		].join('\n');
+		const { stdout } = await promisify(execFile)(
+			process.execPath,
+			['--input-type=module', '--max-old-space-size=300', '--eval', program, '--', folder],
+			{ cwd: root },
+		);
+		const { line, failure, kB } = JSON.parse(stdout) as { line: unknown; failure: string; kB: number };
+		assert.equal(line, null);
+		assert.match(failure, /recipe\.json is not JSON: (it has more than \d+ values|values lie more than 500 deep)/);
+		assert.ok(kB < 500_000, `${kB} kB`);
+	});
+}

@@ -1,0 +1,57 @@
+import { jsonLimits } from './decodingLimits.ts';
+
+/** Shorter texts cannot have more values than are allowed, and are not deep enough to hurt. */
+const harmless = 1000;
+
+/**
+ * `JSON.parse` for texts of others. Counts values and depth first, since the memory that a value takes is up to sixty times
+ * its text, and deep values overflow the stack of whoever walks them.
+ * @throws SyntaxError, also where there are too many values or they are too deep
+ */
+export function parseBoundedJson(text: string, limits: JsonLimits = {}): unknown {
+	if (text.length > harmless) checkSize(text, limits);
+	return JSON.parse(text);
+}
+
+export interface JsonLimits {
+	readonly values?: number;
+	readonly depth?: number;
+}
+
+function checkSize(text: string, { values = jsonLimits.values, depth: deepest = jsonLimits.depth }: JsonLimits) {
+	let depth = 0;
+	let count = 1;
+	for (let at = 0; at < text.length; at++) {
+		switch (text.charCodeAt(at)) {
+			case 0x22: // "
+				at = endOfString(text, at + 1);
+				break;
+			case 0x2c: // ,
+				count++;
+				break;
+			case 0x5b: // [
+			case 0x7b: // {
+				count++;
+				depth++;
+				if (depth > deepest) throw new SyntaxError(`values lie more than ${deepest} deep in each other`);
+				break;
+			case 0x5d: // ]
+			case 0x7d: // }
+				depth--;
+				break;
+		}
+		if (count > values) throw new SyntaxError(`it has more than ${values} values`);
+	}
+}
+
+/** Place of the quotation mark that ends a string, or the end of the text. */
+function endOfString(text: string, start: number): number {
+	for (let from = start; ; ) {
+		const end = text.indexOf('"', from);
+		if (end === -1) return text.length;
+		let slashes = 0;
+		while (text.charCodeAt(end - 1 - slashes) === 0x5c && end - 1 - slashes >= start) slashes++;
+		if (slashes % 2 === 0) return end;
+		from = end + 1;
+	}
+}

@@ -1,0 +1,304 @@
+import { readSync } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { onnxLimits, tableBytes } from '../base/decodingLimits.ts';
+import { Failure } from '../base/failure.ts';
+import { openNamed } from '../runs/safeFile.ts';
+
+/**
+ * What an ONNX file of others may lead to is checked before onnxruntime sees it: which files it reads, how much memory its
+ * constants take, how deep its graphs lie. Fields of onnx.proto are named by their numbers.
+ */
+
+/** Messages in which tensors lie, by the field that holds them in another. */
+const messages = {
+	model: { 7: 'graph', 20: 'training', 25: 'function' },
+	training: { 1: 'graph', 2: 'graph' },
+	function: { 7: 'node', 11: 'attribute' },
+	graph: { 1: 'node', 5: 'tensor', 15: 'sparse' },
+	node: { 5: 'attribute' },
+	attribute: { 5: 'tensor', 6: 'graph', 10: 'tensor', 11: 'graph', 22: 'sparse', 23: 'sparse' },
+	sparse: { 1: 'tensor', 2: 'tensor' },
+} as const satisfies Record<string, Readonly<Record<number, string>>>;
+type Message = keyof typeof messages;
+
+/** Bytes of an element, by TensorProto.DataType; texts and unknown types count as one. */
+const elementBytes: Readonly<Record<number, number>> = {
+	...{ 1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 14: 8, 15: 16, 16: 2 },
+	...{ 21: 0.5, 22: 0.5, 23: 0.5 },
+};
+/** Of TensorProto: the fields that hold its elements. */
+const dataFields = new Set([4, 5, 6, 7, 9, 10, 11]);
+const rawField = 9;
+
+interface ExternalData {
+	readonly tensor: string;
+	readonly location: string;
+	readonly offset: number;
+	readonly length: number;
+}
+
+/**
+ * Fails with `invalid` for a file that is no ONNX model or would have onnxruntime read files outside its folder, allocate far
+ * more than it holds, or recurse without end; with `missing` where its external data are not there.
+ */
+export async function checkOnnxFile(path: string): Promise<void> {
+	const handle = await openNamed(path, `The model ${path}`);
+	try {
+		const { size } = await handle.stat();
+		if (size > onnxLimits.bytes) {
+			throw new Failure('unsupported', `The model ${path} has ${size} bytes, more than an ONNX file may have.`);
+		}
+		const walk = new OnnxWalk(handle.fd, size, path);
+		walk.model();
+		checkFunctions(path, walk.functions, walk.calls);
+		await checkExternal(path, walk.external);
+	} finally {
+		await handle.close();
+	}
+}
+
+/**
+ * A function of the model's own is put into each place that calls it: some that call each other twice make any number of
+ * nodes, one that calls itself no end of them.
+ */
+function checkFunctions(path: string, functions: ReadonlyMap<string, Calls>, calls: Calls): void {
+	const sizes = new Map<string, number>();
+	const sizeOf = (of: Calls, depth: number): number => {
+		if (depth > onnxLimits.depth) {
+			throw refused(path, `its functions call each other more than ${onnxLimits.depth} deep`);
+		}
+		let sum = 0;
+		for (const [name, count] of of) {
+			const inner = functions.get(name);
+			if (inner !== undefined && !sizes.has(name)) sizes.set(name, sizeOf(inner, depth + 1));
+			sum += count * (sizes.get(name) ?? 1);
+		}
+		return sum;
+	};
+	if (sizeOf(calls, 0) > onnxLimits.fields) throw refused(path, 'its functions make too many nodes');
+}
+
+/** How often operators and functions are used, by name. */
+type Calls = Map<string, number>;
+
+async function checkExternal(path: string, external: readonly ExternalData[]): Promise<void> {
+	const folder = await realpath(dirname(path));
+	const sizes = new Map<string, number>();
+	let taken = 0;
+	for (const { tensor, location, offset, length } of external) {
+		let size = sizes.get(location);
+		if (size === undefined) {
+			size = await sizeInside(path, folder, location);
+			sizes.set(location, size);
+		}
+		if (offset + length > size) {
+			throw refused(path, `the tensor ${shown(tensor)} ends behind the end of ${shown(location)}`);
+		}
+		taken += length;
+	}
+	// Tensors that share bytes take more memory than the files have.
+	const most = tableBytes(0) + [...sizes.values()].reduce((sum, size) => sum + size, 0);
+	if (taken > most) throw refused(path, 'its tensors share bytes of its external data');
+}
+
+/** Size of a file of external data, which lies in the model's folder and is no link that leads out of it. */
+async function sizeInside(path: string, folder: string, location: string): Promise<number> {
+	const outside = () => refused(path, `its external data ${shown(location)} lie outside of its folder`);
+	const parts = location.split(/[\\/]/);
+	if (location === '' || location.includes('\0') || parts.some((part) => part === '' || part === '..')) throw outside();
+	const file = join(folder, location);
+	const real = await realpath(file).catch((error: unknown) => {
+		throw Failure.from(error, `The external data ${shown(location)} of the model ${path} cannot be read`);
+	});
+	if (!real.startsWith(folder + sep)) throw outside();
+	const found = await stat(real);
+	if (!found.isFile()) throw refused(path, `its external data ${shown(location)} are not a regular file`);
+	return found.size;
+}
+
+const shown = (text: string) => JSON.stringify(text.length <= 200 ? text : `${text.slice(0, 200)}...`);
+
+function refused(path: string, why: string): Failure {
+	return new Failure(
+		'invalid',
+		`The model ${path} cannot be loaded: ${why}.`,
+		'Export it again, or get it from its maker.',
+	);
+}
+
+/** Goes through the file by its fields and reads what it needs, never the data of tensors. */
+class OnnxWalk {
+	readonly external: ExternalData[] = [];
+	readonly functions = new Map<string, Calls>();
+	/** Outside of functions. */
+	readonly calls: Calls = new Map();
+	#caller = this.calls;
+	readonly #file: number;
+	readonly #size: number;
+	readonly #path: string;
+	readonly #window = Buffer.alloc(1 << 16);
+	#windowAt = 0;
+	#windowSize = 0;
+	#at = 0;
+	#fields = 0;
+	#dense = 0;
+
+	constructor(file: number, size: number, path: string) {
+		this.#file = file;
+		this.#size = size;
+		this.#path = path;
+	}
+
+	model(): void {
+		let graphs = 0;
+		for (const { field, end } of this.#fieldsTo(this.#size)) {
+			if (field === 7 && end !== null) graphs++;
+			this.#inside('model', field, end, 0);
+		}
+		if (graphs !== 1) throw refused(this.#path, 'it is not an ONNX model');
+	}
+
+	#inside(message: Message, field: number, end: number | null, depth: number): void {
+		const inner = (messages[message] as Readonly<Record<number, Message | 'tensor'>>)[field];
+		if (inner === undefined || end === null) return;
+		if (inner === 'tensor') {
+			this.#tensor(end);
+			return;
+		}
+		if (depth > 4 * onnxLimits.depth) {
+			throw refused(this.#path, `its graphs lie more than ${onnxLimits.depth} deep in each other`);
+		}
+		let elements = 1;
+		if (inner === 'function') this.#caller = new Map();
+		for (const one of this.#fieldsTo(end)) {
+			if (inner === 'sparse' && one.field === 3) elements *= this.#dims(one);
+			if (inner === 'function' && one.field === 1 && one.end !== null) {
+				this.functions.set(this.#text(one.end), this.#caller);
+			}
+			if (inner === 'node' && one.field === 4 && one.end !== null) {
+				const name = this.#text(one.end);
+				this.#caller.set(name, (this.#caller.get(name) ?? 0) + 1);
+			}
+			this.#inside(inner, one.field, one.end, depth + 1);
+		}
+		if (inner === 'function') this.#caller = this.calls;
+		// onnxruntime makes a dense tensor of it, of at most 16 bytes an element.
+		if (inner === 'sparse') this.#dense += elements * 16;
+		if (this.#dense > tableBytes(this.#size)) throw refused(this.#path, 'its sparse tensors are too large');
+	}
+
+	#tensor(end: number): void {
+		let elements = 1;
+		let type = 0;
+		let name = '';
+		let held = 0;
+		let raw = false;
+		let outside = false;
+		const entries = new Map<string, string>();
+		for (const one of this.#fieldsTo(end)) {
+			if (one.field === 1) elements *= this.#dims(one);
+			else if (one.field === 2) type = one.value;
+			else if (one.field === 8 && one.end !== null) name = this.#text(one.end);
+			else if (one.field === 14) outside = one.value === 1;
+			else if (one.field === 13 && one.end !== null) {
+				let key = '';
+				let value = '';
+				for (const { field, end: to } of this.#fieldsTo(one.end)) {
+					if (field === 1 && to !== null) key = this.#text(to);
+					if (field === 2 && to !== null) value = this.#text(to);
+				}
+				entries.set(key, value);
+			} else if (dataFields.has(one.field)) {
+				raw ||= one.field === rawField;
+				held += one.end === null ? 8 : one.end - this.#at;
+				// An empty text is an element as well.
+				if (one.field === 6) held++;
+			}
+		}
+		const bytes = Math.ceil(elements * (elementBytes[type] ?? 1));
+		if (outside || entries.size > 0) {
+			const number = (key: string) => Number(entries.get(key) ?? 0);
+			const [offset, length] = [number('offset'), entries.has('length') ? number('length') : bytes];
+			if (![offset, length].every((n) => Number.isSafeInteger(n) && n >= 0) || length < bytes) {
+				throw refused(this.#path, `the external data of the tensor ${shown(name)} do not fit its shape`);
+			}
+			this.external.push({ tensor: name, location: entries.get('location') ?? '', offset, length });
+		} else if (raw ? bytes > held : elements > 2 * held) {
+			throw refused(this.#path, `the tensor ${shown(name)} is larger than its data`);
+		}
+	}
+
+	/** Product of one or several sizes. */
+	#dims({ end, value }: Field): number {
+		if (end === null) return this.#dim(value);
+		let product = 1;
+		while (this.#at < end) product *= this.#dim(this.#varint());
+		return product;
+	}
+
+	#dim(size: number): number {
+		if (Number.isSafeInteger(size)) return size;
+		throw refused(this.#path, 'a tensor has a size that is no size');
+	}
+
+	/** The fields up to a place; what of one was not read is skipped when the next is asked for. */
+	*#fieldsTo(end: number): Generator<Field> {
+		while (this.#at < end) {
+			if (++this.#fields > onnxLimits.fields) throw refused(this.#path, 'it has too many parts');
+			const tag = this.#varint();
+			const field = Math.floor(tag / 8);
+			const kind = tag % 8;
+			if (kind === 0) {
+				yield { field, end: null, value: this.#varint() };
+			} else if (kind === 1 || kind === 5) {
+				this.#at += kind === 1 ? 8 : 4;
+				yield { field, end: null, value: 0 };
+			} else {
+				const length = kind === 2 ? this.#varint() : Number.NaN;
+				const to = this.#at + length;
+				if (!(to <= end)) throw refused(this.#path, 'it is not an ONNX model, or it is cut off');
+				yield { field, end: to, value: 0 };
+				this.#at = to;
+			}
+		}
+		if (this.#at !== end) throw refused(this.#path, 'it is not an ONNX model, or it is cut off');
+	}
+
+	/** An integer without a sign; above 2^53 it is not exact. */
+	#varint(): number {
+		let value = 0;
+		for (let i = 0, scale = 1; i < 10; i++, scale *= 128) {
+			const byte = this.#byte();
+			value += (byte & 0x7f) * scale;
+			if (byte < 0x80) return value;
+		}
+		throw refused(this.#path, 'it is not an ONNX model');
+	}
+
+	#byte(): number {
+		let place = this.#at - this.#windowAt;
+		if (place < 0 || place >= this.#windowSize) {
+			this.#windowAt = this.#at;
+			this.#windowSize = readSync(this.#file, this.#window, 0, this.#window.length, this.#at);
+			if (this.#windowSize === 0) throw refused(this.#path, 'it is not an ONNX model, or it is cut off');
+			place = 0;
+		}
+		this.#at++;
+		return this.#window[place] as number;
+	}
+
+	#text(end: number): string {
+		const bytes = Buffer.alloc(Math.min(end - this.#at, 4096));
+		for (let i = 0; i < bytes.length; i++) bytes[i] = this.#byte();
+		if (this.#at < end) throw refused(this.#path, 'a name in it has more than 4096 bytes');
+		return bytes.toString('utf8');
+	}
+}
+
+interface Field {
+	readonly field: number;
+	/** Where its content ends, which begins where the walk stands; null: it is a number. */
+	readonly end: number | null;
+	readonly value: number;
+}

@@ -1,0 +1,59 @@
+import { parseBoundedJson } from '../base/boundedJson.ts';
+import { tokenizerLimits } from '../base/decodingLimits.ts';
+import { Failure } from '../base/failure.ts';
+import { readNamed } from '../runs/safeFile.ts';
+
+/** Steps of a tokenizer that change a text, and where a sequence of them has its parts. */
+const steps = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const;
+const parts = ['normalizers', 'pretokenizers', 'processors', 'decoders'] as const;
+
+/**
+ * Reads a tokenizer.json of a model of others and makes something of it. Fails with `missing`, `unsupported`, or `invalid`, also
+ * where `make` throws.
+ */
+export async function readTokenizer<T>(path: string, make: (value: object) => T): Promise<T> {
+	const text = await readNamed(path, { largest: tokenizerLimits.bytes }).catch((error: unknown) => {
+		if (!(error instanceof Failure) || error.reason !== 'missing') throw error;
+		throw new Failure('missing', `There is no ${path}.`, 'Name the tokenizer.json of the model.');
+	});
+	try {
+		const value = parseBoundedJson(text.toString('utf8'));
+		checkTokenizer(value);
+		return make(value);
+	} catch (error) {
+		throw new Failure('invalid', `${path} is no tokenizer.json: ${(error as Error).message}.`, "Take the model's own.");
+	}
+}
+
+/** Throws an Error for one whose steps would make far more of a text than it has, or whose patterns are too long. */
+export function checkTokenizer(value: unknown): asserts value is object {
+	if (!isObject(value)) throw new Error('it is not an object');
+	for (const name of steps) {
+		let growth = 1;
+		for (const step of stepsOf(value[name], 0)) {
+			const pattern = isObject(step.pattern) ? (step.pattern.Regex ?? step.pattern.String) : undefined;
+			if (typeof pattern === 'string' && pattern.length > tokenizerLimits.pattern) {
+				throw new Error(`a pattern of its ${name} has ${pattern.length} characters`);
+			}
+			for (const made of [step.content, step.prepend, step.replacement]) {
+				if (typeof made === 'string') growth *= Math.max(1, made.length);
+			}
+			if (growth > tokenizerLimits.growth) {
+				throw new Error(`its ${name} makes more than ${tokenizerLimits.growth} characters of one`);
+			}
+		}
+	}
+}
+
+function* stepsOf(step: unknown, depth: number): Generator<Record<string, unknown>> {
+	if (!isObject(step)) return;
+	if (depth > 8) throw new Error('its steps lie too deep in each other');
+	yield step;
+	for (const name of parts) {
+		for (const part of Array.isArray(step[name]) ? step[name] : []) yield* stepsOf(part, depth + 1);
+	}
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

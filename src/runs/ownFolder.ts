@@ -1,0 +1,57 @@
+import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+
+/** A file of this name in the folder that a link leads to says that its owner wants what is written through the link. */
+export const linkMarker = '.reasoning-lab';
+
+/**
+ * A place below a folder where something is about to be written whose path nobody has typed: `runs/`, `searches/`, a folder of a
+ * run. What came with a repository or a downloaded run may have a link there. One is followed where it leads to an empty
+ * folder (which is then marked) or to one that is marked. Nothing is made.
+ * @param parts names below `base`, which itself may be a link
+ * @returns the path; fails with `invalid` where a part is a link to other files, or no folder
+ */
+export async function requireInside(base: string, ...parts: string[]): Promise<string> {
+	let path = base;
+	for (const part of parts.flatMap((one) => one.split(/[\\/]/))) {
+		if (part === '' || part === '.' || part === '..') throw new Failure('internal', `"${part}" names no folder.`);
+		path = join(path, part);
+		const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+			if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+			throw Failure.from(error, `Cannot look at ${path}`);
+		});
+		if (found === null || found.isDirectory()) continue;
+		if (!found.isSymbolicLink()) {
+			throw new Failure('invalid', `${path} is not a folder, so nothing is written there.`, 'Move it away.');
+		}
+		await requireMarked(path);
+	}
+	return join(base, ...parts);
+}
+
+async function requireMarked(link: string): Promise<void> {
+	const target = await realpath(link).catch(() => null);
+	if (target === null || !(await stat(target)).isDirectory()) {
+		throw new Failure(
+			'invalid',
+			`${link} is a link that leads to no folder, so nothing is written there.`,
+			'Remove it.',
+		);
+	}
+	const names = await readdir(target).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot read ${target}`);
+	});
+	if (names.includes(linkMarker)) return;
+	if (names.length === 0) {
+		await writeFile(join(target, linkMarker), '', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+			if (error.code !== 'EEXIST') throw Failure.from(error, `Cannot write into ${target}`);
+		});
+		return;
+	}
+	throw new Failure(
+		'invalid',
+		`${link} is a link to ${target}, which holds other files, so nothing is written there.`,
+		`If the link is yours, make an empty file ${linkMarker} in ${basename(target)}; else replace the link by a folder.`,
+	);
+}

@@ -1,0 +1,160 @@
+"""Rows of Parquet and Arrow files. What they decode to is bounded before it is made."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..failure import Failure
+from ..regular_file import open_regular
+from .limits import ROW_BYTES, decoded_bytes
+
+BATCH = 1024
+"""Rows that are decoded at a time."""
+
+
+def parquet_rows(path: Path) -> list[dict[str, Any]]:
+    """All rows of a Parquet file. Raises `unsupported` where they are far more than the file holds."""
+    with open_regular(path) as file:
+        size = path.stat().st_size
+        most = decoded_bytes(size)
+        metadata = pq.read_metadata(file)
+        if metadata.num_rows * ROW_BYTES > most:
+            raise _too_large(path, most, size)
+        texts: set[str] = set()
+        for group in range(metadata.num_row_groups):
+            chunks = [metadata.row_group(group).column(i) for i in range(metadata.num_columns)]
+            # A run of one number has any number of values in a few bytes.
+            if sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in chunks) > most:
+                raise _too_large(path, most, size)
+            texts |= {c.path_in_schema for c in chunks if c.physical_type == "BYTE_ARRAY" and c.has_dictionary_page}
+        # Texts stay in their dictionary until they have been counted.
+        reader = pq.ParquetFile(file, read_dictionary=sorted(texts))
+        return [
+            row for batch in _within(reader.iter_batches(batch_size=BATCH), path, size) for row in batch.to_pylist()
+        ]
+
+
+def arrow_rows(path: Path) -> list[dict[str, Any]]:
+    """All rows of an Arrow stream, as `datasets` writes it. Raises `unsupported` for compressed ones, too."""
+    return [row for batch in _stream(path) for row in batch.to_pylist()]
+
+
+def saved_rows(path: Path) -> list[dict[str, Any]]:
+    """All rows of a folder that `save_to_disk` wrote."""
+    for file in sorted(path.glob("*.arrow")):
+        for _ in _stream(file):
+            pass
+    saved = datasets.load_from_disk(str(path)).with_format("arrow")
+    return [row for table in saved.iter(BATCH) for row in table.to_pylist()]
+
+
+def _stream(path: Path) -> Iterator[pa.RecordBatch]:
+    open_regular(path).close()
+    _refuse_compressed(path)
+    with pa.memory_map(str(path)) as source:
+        # A writer puts as many rows into a batch as it likes.
+        batches = (part for batch in pa.ipc.open_stream(source) for part in _parts(batch))
+        yield from _within(batches, path, path.stat().st_size)
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    batch.validate(full=True)
+    for start in range(0, batch.num_rows, BATCH):
+        yield batch.slice(start, BATCH)
+
+
+def _within(batches: Iterable[pa.RecordBatch], path: Path, size: int) -> Iterator[pa.RecordBatch]:
+    most = decoded_bytes(size)
+    taken = 0
+    for batch in batches:
+        taken += sum(size_of(column) for column in batch.columns) + ROW_BYTES * batch.num_rows
+        if taken > most:
+            raise _too_large(path, most, size)
+        yield batch
+
+
+def _too_large(path: Path, most: int, size: int) -> Failure:
+    return Failure(
+        "unsupported",
+        f"{path} decodes to more than {most} bytes, of a file of {size}.",
+        "Write it again without what repeats, or as JSON lines.",
+    )
+
+
+def size_of(array: pa.Array) -> int:
+    """Bytes of the values that an array stands for, each text counted wherever it occurs."""
+    kind = array.type
+    if len(array) == 0 or pa.types.is_null(kind):
+        return 8 * len(array)
+    if isinstance(array, pa.ExtensionArray):
+        return size_of(array.storage)
+    if pa.types.is_dictionary(kind):
+        if not _is_text(kind.value_type):
+            return len(array) * (8 + size_of(array.dictionary))
+        return 8 * len(array) + (pc.sum(pc.take(pc.binary_length(array.dictionary), array.indices)).as_py() or 0)
+    if _is_text(kind):
+        return 8 * len(array) + (pc.sum(pc.cast(pc.binary_length(array), pa.int64())).as_py() or 0)
+    if pa.types.is_struct(kind):
+        return 8 * len(array) + sum(size_of(field) for field in array.flatten())
+    if pa.types.is_map(kind):
+        return 8 * len(array) + size_of(array.keys) + size_of(array.items)
+    if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
+        return 8 * len(array) + size_of(array.flatten())
+    if "view" in str(kind) or "run_end" in str(kind):
+        # They name the same bytes as often as they like.
+        raise pa.ArrowNotImplementedError(f"columns of {kind} are not read")
+    return max(8 * len(array), array.nbytes)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(kind) for test in tests)
+
+
+def _refuse_compressed(path: Path) -> None:
+    """`datasets` never compresses; what a buffer unpacks to is known only once it is unpacked."""
+    try:
+        with pa.memory_map(str(path)) as source:
+            compressed = any(_is_compressed(message) for message in _messages(source))
+    except (struct.error, IndexError) as error:
+        raise Failure("invalid", f"{path} is not a readable arrow file.", "Write it again.") from error
+    if compressed:
+        raise Failure("unsupported", f"{path} is a compressed Arrow file.", "Write it as Parquet.")
+
+
+def _messages(source: pa.NativeFile) -> Iterator[pa.Message]:
+    reader = pa.ipc.MessageReader.open_stream(source)
+    yield from iter(reader)
+
+
+def _is_compressed(message: pa.Message) -> bool:
+    """
+    Looks into the flatbuffer of a message (Message.fbs): the header of Message, and in it the compression of
+    RecordBatch, which is the data of DictionaryBatch.
+    """
+    data = message.metadata.to_pybytes()
+    root = struct.unpack_from("<I", data)[0]
+    header = _table(data, root, 2)
+    if message.type == "dictionary" and header is not None:
+        header = _table(data, header, 1)
+    if message.type == "schema" or header is None:
+        return False
+    return _table(data, header, 3) is not None
+
+
+def _table(data: bytes, table: int, field: int) -> int | None:
+    """Place of the table in a field of a table of a flatbuffer; None: it has none."""
+    entries = table - struct.unpack_from("<i", data, table)[0]
+    slot = 4 + 2 * field
+    if slot >= struct.unpack_from("<H", data, entries)[0]:
+        return None
+    offset = struct.unpack_from("<H", data, entries + slot)[0]
+    return None if offset == 0 else table + offset + struct.unpack_from("<I", data, table + offset)[0]

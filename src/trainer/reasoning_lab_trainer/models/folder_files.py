@@ -1,0 +1,38 @@
+"""Files of a model folder of others, looked at before a library opens them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..data.limits import MODEL_FILE, WEIGHTS_HEADER
+from ..failure import Failure
+from ..regular_file import open_regular
+
+READ = (".json", ".model", ".txt", ".jinja", ".bin", ".safetensors")
+"""Endings of the files that transformers reads of a folder."""
+
+
+def check_model_folder(folder: Path) -> None:
+    """Raises `invalid` for pipes and devices, and other reasons for files that would fill the memory."""
+    try:
+        files = sorted(file for file in folder.iterdir() if file.suffix in READ)
+    except OSError as error:
+        raise Failure(
+            "denied", f"The folder {folder} cannot be read.", "Give yourself the right to read it."
+        ) from error
+    for file in files:
+        if file.is_dir():
+            continue
+        with open_regular(file) as opened:
+            if file.suffix == ".safetensors":
+                header = int.from_bytes(opened.read(8), "little")
+                if header > WEIGHTS_HEADER:
+                    raise Failure(
+                        "corrupt", f"The header of {file} has {header} bytes: it is damaged.", "Copy the weights again."
+                    )
+            elif file.suffix != ".bin" and file.stat().st_size > MODEL_FILE:
+                raise Failure(
+                    "unsupported",
+                    f"{file} has {file.stat().st_size} bytes, more than the {MODEL_FILE} that are read.",
+                    "Take the model's own.",
+                )

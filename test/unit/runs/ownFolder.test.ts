@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { linkMarker, requireInside } from '../../../src/runs/ownFolder.ts';
+import { prepareRun } from '../../../src/runs/prepareRun.ts';
+import { moveToTrash } from '../../../src/runs/runActions.ts';
+import { RunWriter } from '../../../src/runs/runWriter.ts';
+import { initialRecord, temporaryFolder } from './runFixtures.ts';
+
+const windows = { skip: process.platform === 'win32' };
+
+/** A folder beside another one that holds somebody's files. */
+async function places(context: TestContext): Promise<{ base: string; secret: string; empty: string }> {
+	const place = await temporaryFolder(context);
+	const [base, secret, empty] = ['base', 'secret', 'empty'].map((name) => join(place, name)) as [
+		string,
+		string,
+		string,
+	];
+	for (const folder of [base, secret, empty]) await mkdir(folder);
+	await writeFile(join(secret, 'key'), 'k');
+	return { base, secret, empty };
+}
+
+test(
+	'what is written below a folder does not leave it by a link, unless the link leads to a folder of its own',
+	windows,
+	async (context) => {
+		const { base, secret, empty } = await places(context);
+		assert.equal(await requireInside(base, 'runs', 'a'), join(base, 'runs', 'a'));
+		await mkdir(join(base, 'runs'));
+		assert.equal(await requireInside(base, 'runs/a'), join(base, 'runs', 'a'));
+		await symlink(secret, join(base, 'searches'));
+		await symlink(join(base, 'nowhere'), join(base, 'data'));
+		await writeFile(join(base, 'comparisons'), '');
+		await symlink(secret, join(base, 'runs', 'a'));
+		for (const [parts, message] of [
+			[['searches'], /link to .*secret, which holds other files.*/],
+			[['searches', 'deeper'], /which holds other files/],
+			[['runs', 'a'], /which holds other files/],
+			[['data'], /leads to no folder/],
+			[['comparisons'], /is not a folder/],
+		] as const) {
+			await assert.rejects(requireInside(base, ...parts), { reason: 'invalid', message });
+		}
+		assert.deepEqual(await readdir(secret), ['key']);
+		// A scratch disk: it was empty, and stays known when it is full.
+		await symlink(empty, join(base, 'evaluations'));
+		await requireInside(base, 'evaluations');
+		await writeFile(join(empty, 'more'), '');
+		await requireInside(base, 'evaluations', 'x');
+		// Its owner may say so of a folder with other files.
+		await writeFile(join(secret, linkMarker), '');
+		await requireInside(base, 'searches');
+		await assert.rejects(requireInside(base, '..', 'x'), { reason: 'internal' });
+	},
+);
+
+test('runs, evaluations, data and the trash are not written through a planted link', windows, async (context) => {
+	const { base, secret } = await places(context);
+	const untouched = async (work: Promise<unknown>) => {
+		await assert.rejects(work, { reason: 'invalid', message: /which holds other files|neither a file nor a folder/ });
+		assert.deepEqual(await readdir(secret), ['key']);
+	};
+	await symlink(secret, join(base, 'runs'));
+	const recipe = {
+		name: 'small',
+		dataset: { task: 'addition', digits: 1 },
+		model: { layers: 1, width: 16, heads: 2 },
+		rewards: [{ use: 'accuracy' }],
+		stages: [{ type: 'grpo', steps: 4, learning_rate: 0.001, prompts_per_step: 4, num_generations: 4 }],
+	};
+	await writeFile(join(base, 'small.recipe.json'), JSON.stringify(recipe));
+	await untouched(prepareRun(join(base, 'small.recipe.json')));
+
+	const run = join(base, 'run');
+	await mkdir(run);
+	const writer = await RunWriter.create(run, initialRecord);
+	await mkdir(join(run, 'evaluations'));
+	await symlink(secret, join(run, 'evaluations', 'step_000001'));
+	const summary = { name: 'heldout', step: 1, problems: 1, samples: 1, temperature: 1, accuracy: 1, low: 0, high: 1 };
+	await untouched(writer.writeEvaluation(1, 'heldout', [], summary));
+	await symlink(secret, join(run, 'data'));
+	await untouched(writer.data.write('completions.jsonl', 'x'));
+	await writer.close();
+
+	await mkdir(join(base, 'old'));
+	await symlink(secret, join(base, '.trash'));
+	await untouched(moveToTrash(join(base, 'old')));
+});
