@@ -50,7 +50,7 @@ export function followRun(folder: string, output: CliOutput, options: FollowOpti
 		output.line(text);
 		if (output.isTerminal) draw();
 	};
-	const show = (event: RunTailEvent) => {
+	const show = (event: RunTailEvent<RunRecord>) => {
 		if (output.json) {
 			if (event.kind !== 'synced') output.object(event);
 			return;

@@ -87,7 +87,7 @@ function progressLines({ format, progress }: Inspection): string[] {
 	const at = totalSteps === null ? `step ${step}` : `step ${step} of ${totalSteps}`;
 	// The times of another trainer's files do not tell how it ended.
 	if (format !== ownFormat) {
-		return totalSteps !== null && step < totalSteps
+		return totalSteps !== null && step !== null && step < totalSteps
 			? [`last step: ${step} of ${totalSteps} (not all steps are there)`]
 			: [];
 	}

@@ -22,7 +22,7 @@ export class RunProgress {
 	#stage = '';
 	#stageStart = 0;
 
-	apply(event: RunTailEvent): void {
+	apply(event: RunTailEvent<RunRecord>): void {
 		if (event.kind === 'reset') Object.assign(this, { last: null, history: [], heldOut: null });
 		else if (event.kind === 'record') {
 			this.record = event.record;

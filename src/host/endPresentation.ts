@@ -14,7 +14,7 @@ export async function presentEnd(view: RunView): Promise<string> {
 export function endText(view: RunView, lastLine: string | null): string {
 	const name = nameOf(view);
 	const { record } = view;
-	const at = record === null ? '' : ` at step ${record.step}`;
+	const at = record === null || record.step === null ? '' : ` at step ${record.step}`;
 	if (view.status === 'crashed') {
 		if (record?.error) {
 			const action = record.error.action ? ` ${displayText(record.error.action, 300)}` : '';

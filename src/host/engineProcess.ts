@@ -1,5 +1,5 @@
 import { Failure } from '../base/failure.ts';
-import type { RunRecord } from '../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import { descendantsOf, survivors } from '../rewards/descendants.ts';
 import { type ProcessIdentity, processState } from '../runs/processIdentity.ts';
 import { engineProcess } from '../runs/runControl.ts';
@@ -14,7 +14,7 @@ const remainsMs = 30_000;
  * has started are gone. Which process that is, the engine has said in the user's own runtime folder: the pid in the run folder may be anybody's. Before each signal
  * its start time is compared. Fails with `unsupported` when it runs on another machine, `unavailable` when it is unknown.
  */
-export async function endEngine(folder: string, record: RunRecord): Promise<void> {
+export async function endEngine(folder: string, record: AnyRunRecord): Promise<void> {
 	const engine = await engineProcess(folder, record);
 	if (engine === null) {
 		const state = await processState(record);

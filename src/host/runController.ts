@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts';
 import type { ControlMethod, ControlParams, ControlResult, Hyperparameters } from '../protocol/control.ts';
-import type { RunRecord } from '../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import type { Notices } from './notices.ts';
 import { withProgress } from './progress.ts';
 import type { RunStore } from './runStore.ts';
@@ -109,7 +109,7 @@ export class RunController {
 	}
 }
 
-function recordOf(view: RunView): RunRecord {
+function recordOf(view: RunView): AnyRunRecord {
 	if (view.record === null) throw new Failure('missing', view.fault ?? `${nameOf(view)} has no engine.`);
 	return view.record;
 }

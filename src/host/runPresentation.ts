@@ -163,7 +163,7 @@ function joined(parts: readonly (string | null)[]): string {
 
 function stepText(view: RunView): string | null {
 	const record = view.record;
-	if (record === null) return null;
+	if (record === null || record.step === null) return null;
 	return record.totalSteps === null ? String(record.step) : `${record.step}/${record.totalSteps}`;
 }
 

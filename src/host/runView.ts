@@ -1,5 +1,5 @@
 import { elapsedSeconds } from '../protocol/runElapsed.ts';
-import type { RunAnnotation, RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import type { AnyRunRecord, RunAnnotation, RunStatus } from '../protocol/runRecord.ts';
 import type { ItemFlag } from './ids.ts';
 
 /** What the lists, the status bar and the notifications know of one run: a complete snapshot, replaced on change. */
@@ -7,7 +7,7 @@ export interface RunView {
 	/** Absolute path; the identity of the run on this machine. */
 	readonly folder: string;
 	/** null: run.json is not there (yet) or cannot be read; `fault` says why. */
-	readonly record: RunRecord | null;
+	readonly record: AnyRunRecord | null;
 	/** As judged from record, heartbeat and process: a `running` record without an engine reads as `crashed`. */
 	readonly status: RunStatus | 'unreadable';
 	/** The run waits for its device, or its job for room on the cluster. */

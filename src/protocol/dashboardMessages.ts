@@ -71,7 +71,8 @@ export const dashboardRunSchema = v.object({
 	device: text,
 	attempt: v.number(),
 	stage: v.nullable(text),
-	step: v.number(),
+	/** null: there is no record yet, or another trainer's files state none. */
+	step: v.nullable(v.number()),
 	totalSteps: v.nullable(v.number()),
 	created: v.number(),
 	updated: v.number(),

@@ -61,6 +61,10 @@ export const runRecordSchema = v.looseObject({
 });
 export type RunRecord = v.InferOutput<typeof runRecordSchema>;
 
+const _shown = v.looseObject({ ...runRecordSchema.entries, step: v.nullable(v.number()) });
+/** The record of a run of any trainer. `step` is null where nothing in another trainer's files states one. */
+export type AnyRunRecord = v.InferOutput<typeof _shown>;
+
 /** annotations/person.json: what a person says about a run; written by the lab, never by the engine. */
 export const runAnnotationSchema = v.looseObject({
 	format: v.literal(1),

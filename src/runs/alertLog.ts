@@ -2,7 +2,7 @@ import { Sequencer } from '../base/async.ts';
 import type { Alert } from '../protocol/alert.ts';
 import { type AlertLine, alertLineSchema } from '../protocol/alertLine.ts';
 import { decode } from '../protocol/decode.ts';
-import type { RunRecord } from '../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import { annotationFolder } from './annotationFolder.ts';
 import { appendAnnotation } from './appendAnnotation.ts';
 import { parseLine } from './jsonLines.ts';
@@ -33,7 +33,7 @@ export interface DiagnosisExtent {
 }
 
 /** The state of a run that has ended, for `AlertState.of`: it changes when the run goes on. @param rules their version */
-export function diagnosedState(record: RunRecord, lastStep: number, rules: string): string {
+export function diagnosedState(record: AnyRunRecord, lastStep: number | null, rules: string): string {
 	return `${record.id} ${record.attempt} ${lastStep} ${rules}`;
 }
 

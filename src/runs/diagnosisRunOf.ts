@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { DiagnosisRun } from '../core/diagnosis/diagnosisRun.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
 import { decode } from '../protocol/decode.ts';
-import type { RunRecord } from '../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
@@ -21,7 +21,11 @@ export interface DiagnosedRun {
 }
 
 /** What rules ask of a run beside its numbers. */
-export async function diagnosisRunOf(folder: string, format: string, record: RunRecord | null): Promise<DiagnosedRun> {
+export async function diagnosisRunOf(
+	folder: string,
+	format: string,
+	record: AnyRunRecord | null,
+): Promise<DiagnosedRun> {
 	const rewards = (record?.rewards ?? []).slice(0, 1000);
 	const unknown = { run: { format, rewards, stages: [] }, tags: null };
 	if (format !== ownFormat) return unknown;

@@ -1,4 +1,4 @@
-import type { EngineName, RunRecord } from '../protocol/runRecord.ts';
+import type { AnyRunRecord, EngineName } from '../protocol/runRecord.ts';
 
 /** What engines are called. Another trainer's run is called by that trainer. */
 export const engineTitles: Readonly<Record<Exclude<EngineName, 'foreign'>, string>> = {
@@ -27,7 +27,7 @@ export interface EngineJob {
 	readonly submissions: number;
 }
 
-export function engineFactsOf(record: RunRecord): EngineFacts {
+export function engineFactsOf(record: AnyRunRecord): EngineFacts {
 	const title = record.engine === 'foreign' ? (record.foreign?.title ?? '') : engineTitles[record.engine];
 	const versions = [...told, ...(record.engine === 'ray' ? ['ray'] : [])].flatMap((name) => {
 		const version = Object.hasOwn(record.versions, name) ? record.versions[name] : undefined;
@@ -36,7 +36,7 @@ export function engineFactsOf(record: RunRecord): EngineFacts {
 	return { title, versions, job: jobOf(record) };
 }
 
-function jobOf({ engine, ray }: RunRecord): EngineJob | null {
+function jobOf({ engine, ray }: AnyRunRecord): EngineJob | null {
 	if (engine !== 'ray' || typeof ray !== 'object' || ray === null) return null;
 	const { job, address, submissions } = ray as Readonly<Record<string, unknown>>;
 	if (typeof job !== 'string' || typeof address !== 'string') return null;
@@ -54,7 +54,7 @@ export interface EngineWait {
  * What a run waits for that is at work; null: it computes, or waits for a person. While it waits the engine says so in the
  * device's place.
  */
-export function engineWaitOf(record: Pick<RunRecord, 'engine' | 'status' | 'device'>): EngineWait | null {
+export function engineWaitOf(record: Pick<AnyRunRecord, 'engine' | 'status' | 'device'>): EngineWait | null {
 	const { engine, status, device } = record;
 	if (/^(ray: )?waiting for /.test(device)) return { kind: 'device', words: 'waiting for the device' };
 	if (engine === 'ray') {

@@ -1,7 +1,7 @@
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { rolloutErrors } from '../core/trace/rolloutErrors.ts';
-import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import type { AnyRunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { formats } from './importers/formats.ts';
 import type { RolloutSplit, RunContent, RunFault } from './runContent.ts';
@@ -32,7 +32,8 @@ export interface RolloutErrorCount {
 export interface RunProgress {
 	/** Of a foreign run as its files' times tell. */
 	readonly status: RunStatus;
-	readonly step: number;
+	/** null: another trainer's files state none. */
+	readonly step: number | null;
 	readonly totalSteps: number | null;
 	/** Why it ended; null: nothing was recorded. */
 	readonly error: string | null;
@@ -96,7 +97,7 @@ export async function inspectRun(
 	};
 }
 
-function errorText({ error }: RunRecord): string | null {
+function errorText({ error }: AnyRunRecord): string | null {
 	return error === undefined ? null : [error.message, error.action].filter((part) => part !== undefined).join(' ');
 }
 

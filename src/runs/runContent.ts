@@ -2,7 +2,7 @@ import type { AbortSignalLike } from '../base/async.ts';
 import type { EvaluationLine, EvaluationSummary } from '../protocol/evaluation.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
 import type { RolloutLine } from '../protocol/rolloutLine.ts';
-import type { RunRecord } from '../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import type { RunTailEvent } from './runTail.ts';
 
 /** Which rollouts: those that were trained on, or those of evaluations during training. */
@@ -59,7 +59,7 @@ export interface RunContent {
 	/** `reasoning-lab`, or the name of the importer's format. */
 	readonly format: string;
 	/** Of a foreign run: made from what its files tell; `foreign` names the trainer. */
-	record(): Promise<RunRecord>;
+	record(): Promise<AnyRunRecord>;
 	/** Steps that have rollouts, ascending. A format without steps has them all at step 0. */
 	steps(split?: RolloutSplit): Promise<number[]>;
 	/** Whether the format records steps at all. */

@@ -1,4 +1,4 @@
-import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import type { AnyRunRecord, RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { endingMs, silentMs } from './lockTimes.ts';
 import { processState } from './processIdentity.ts';
 import { readRecord } from './runReader.ts';
@@ -21,7 +21,7 @@ export async function lockPatience(folder: string): Promise<number> {
  * as `crashed`. On the same host and boot the process and its start time decide, elsewhere the heartbeat's age.
  * @param now seconds since the epoch
  */
-export async function effectiveStatus(record: RunRecord, now = Date.now() / 1000): Promise<RunStatus> {
+export async function effectiveStatus(record: AnyRunRecord, now = Date.now() / 1000): Promise<RunStatus> {
 	// Of another trainer's run nothing names a process: its reader has judged by the times of its files.
 	if (!claimsLife(record) || record.engine === 'foreign') return record.status;
 	switch (await processState(record)) {
@@ -35,8 +35,8 @@ export async function effectiveStatus(record: RunRecord, now = Date.now() / 1000
 }
 
 /** What a run says of itself, and the state that it is in. */
-export interface RunState {
-	readonly record: RunRecord;
+export interface RunState<T extends AnyRunRecord = RunRecord> {
+	readonly record: T;
 	readonly status: RunStatus;
 }
 
@@ -45,7 +45,7 @@ export interface RunState {
  * read as crashed, so a record that its engine does not bear out is read once more.
  * @param read reads the record; what it throws is thrown
  */
-export async function runStateOf(read: () => Promise<RunRecord>): Promise<RunState> {
+export async function runStateOf<T extends AnyRunRecord>(read: () => Promise<T>): Promise<RunState<T>> {
 	const record = await read();
 	const status = await effectiveStatus(record);
 	if (status === record.status) return { record, status };

@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 import type { EvaluationSummary } from '../protocol/evaluation.ts';
 import { type EventLine, eventLineSchema } from '../protocol/eventLine.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
-import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import type { AnyRunRecord, RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import type { CheckpointInfo } from './checkpointFiles.ts';
 import { FolderNews } from './folderNews.ts';
 import { type LineOverviewOptions, overviewLines } from './lineOverview.ts';
@@ -19,11 +19,11 @@ import { readRunState } from './runStatus.ts';
  * `evaluations`, `rollouts`, `checkpoints`, `synced`. The record is read before the lines, so when it says that the run has ended, all
  * of the run has been told by the next `synced`.
  */
-export type RunTailEvent =
+export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
 	/** Forget all that was told: the run was resumed or replaced, or its files were rewritten; it is told again from the start. */
 	| { readonly kind: 'reset' }
 	/** run.json changed, or the engine died; `status` is the effective one. */
-	| { readonly kind: 'record'; readonly record: RunRecord; readonly status: RunStatus }
+	| { readonly kind: 'record'; readonly record: T; readonly status: RunStatus }
 	/** New lines, each once. Long files come in several portions. */
 	| { readonly kind: 'events'; readonly lines: readonly EventLine[] }
 	| { readonly kind: 'metrics'; readonly lines: readonly MetricsLine[] }
@@ -65,7 +65,7 @@ export class RunTail extends Disposable {
 	readonly #pollMs: number;
 	readonly #watching: boolean;
 	readonly #overview: LineOverviewOptions;
-	readonly #emitter = this.register(new Emitter<RunTailEvent>());
+	readonly #emitter = this.register(new Emitter<RunTailEvent<RunRecord>>());
 	readonly onEvent = this.#emitter.event;
 	#watcher: FSWatcher | null = null;
 	#timer: NodeJS.Timeout | null = null;
@@ -165,7 +165,7 @@ export class RunTail extends Disposable {
 		}
 	}
 
-	#fire(event: RunTailEvent): void {
+	#fire(event: RunTailEvent<RunRecord>): void {
 		if (!this.disposed) this.#emitter.fire(event);
 	}
 
@@ -219,7 +219,7 @@ export class RunTail extends Disposable {
 	}
 
 	#tell(kind: 'events' | 'overview' | 'metrics', lines: readonly (EventLine | MetricsLine)[]): void {
-		if (lines.length > 0) this.#fire({ kind, lines } as RunTailEvent);
+		if (lines.length > 0) this.#fire({ kind, lines } as RunTailEvent<RunRecord>);
 	}
 
 	/** @returns whether there is a readable run */

@@ -157,7 +157,9 @@ export class RunHeader extends Disposable {
 		// Another trainer's rollouts need no metrics beside them.
 		this.#rollouts.setDisabled(run.format === undefined && model.table.lastRow('reward') < 0);
 		// run.json is not rewritten at every step; the metrics are.
-		const step = Math.max(run.step, model.table.step.at(-1) ?? 0);
+		const newest = model.table.step.at(-1);
+		const known = run.step ?? newest ?? null;
+		const step = Math.max(run.step ?? 0, newest ?? 0);
 		this.#focus.settle();
 		const show = (fact: Fact, text: string | null): void => {
 			fact.root.hidden = text === null;
@@ -168,7 +170,11 @@ export class RunHeader extends Disposable {
 		show(this.#facts.stage, run.format === undefined ? run.stage : null);
 		show(
 			this.#facts.step,
-			run.totalSteps === null ? formatCount(step) : `${formatCount(step)} / ${formatCount(run.totalSteps)}`,
+			known === null
+				? null
+				: run.totalSteps === null
+					? formatCount(step)
+					: `${formatCount(step)} / ${formatCount(run.totalSteps)}`,
 		);
 		const elapsed = elapsedOfRun(run, model.now());
 		show(this.#facts.elapsed, elapsed === null ? null : formatDuration(Math.floor(elapsed)));

@@ -261,7 +261,7 @@ function overviewRows(run: ReportedRun): (readonly [string, string])[] {
 		['status', error === null ? status : `${status}: ${error}`],
 		['began', elapsed === null ? 'not recorded' : timeText(created)],
 		['last update', elapsed === null ? timeText(updated) : `${timeText(updated)}, after ${durationText(elapsed)}`],
-		['steps', totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`],
+		['steps', step === null ? 'not recorded' : totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`],
 		...(device === '' ? [] : [['device', device] as const]),
 		['continues', parent === null ? 'no other run' : `${parent.run}, ${parent.checkpoint}`],
 		...(tags.length === 0 ? [] : [['tags', tags.join(', ')] as const]),
@@ -284,7 +284,7 @@ function rolloutsSection(rollouts: readonly ReportedRollout[]): ReportSection {
 						kind: 'facts',
 						caption: 'Rollout',
 						rows: [
-							['step', String(step)],
+							...(step === null ? [] : [['step', String(step)] as const]),
 							...rewards.map(([name, value]) => [name, numberText(value)] as const),
 							...(gold === null ? [] : [['right answer', gold.slice(0, most.step)] as const]),
 							...(truncated === false

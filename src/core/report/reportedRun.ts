@@ -19,7 +19,8 @@ export interface ReportedRun {
 	readonly error: string | null;
 	readonly created: number;
 	readonly updated: number;
-	readonly step: number;
+	/** null: not recorded. */
+	readonly step: number | null;
 	readonly totalSteps: number | null;
 	readonly device: string;
 	/** Name of the run and of the checkpoint that it continues; null: it began by itself. */
@@ -95,7 +96,8 @@ export interface ReportedEvaluation {
 
 export interface ReportedRollout {
 	readonly title: string;
-	readonly step: number;
+	/** null: its run has no steps. */
+	readonly step: number | null;
 	readonly prompt: string;
 	/** null: the completion has no such section. */
 	readonly think: string | null;

@@ -8,7 +8,7 @@ import { rules } from '../../core/diagnosis/rules.ts';
 import { limit, thresholds } from '../../core/diagnosis/thresholds.ts';
 import { rankAlerts } from '../../core/diagnosis/verdict.ts';
 import type { Alert } from '../../protocol/alert.ts';
-import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import { AlertLog, type AlertState, type DiagnosisExtent, diagnosedState } from '../../runs/alertLog.ts';
 import { type Diagnosed, goThrough } from '../../runs/diagnoseRun.ts';
 import { followRun } from '../../runs/followRun.ts';
@@ -68,7 +68,7 @@ export class RunDiagnosis extends Disposable {
 	readonly #abort = new AbortController();
 	#state: DiagnosisState = { phase: 'reading', alerts: [], extent: null };
 	#log: AlertLog | null = null;
-	#record: RunRecord | null = null;
+	#record: AnyRunRecord | null = null;
 	#live = false;
 	#wake: (() => void) | null = null;
 
@@ -95,7 +95,7 @@ export class RunDiagnosis extends Disposable {
 	}
 
 	/** What is known of the run; null: nothing yet. */
-	get record(): RunRecord | null {
+	get record(): AnyRunRecord | null {
 		return this.#record;
 	}
 
@@ -345,13 +345,13 @@ class LiveDiagnosis {
 }
 
 /** What a change of the record must differ in to be looked at. */
-function stateOf(record: RunRecord | null): string {
+function stateOf(record: AnyRunRecord | null): string {
 	return record === null ? '' : diagnosedState(record, record.step, record.status);
 }
 
 /** Of a run that has ended: those that held at its last step. */
-function heldAt(alerts: readonly Alert[], step: number): ReadonlySet<string> {
-	return new Set(alerts.filter(({ lastStep }) => lastStep >= step).map(({ id }) => id));
+function heldAt(alerts: readonly Alert[], step: number | null): ReadonlySet<string> {
+	return new Set(alerts.filter(({ lastStep }) => step === null || lastStep >= step).map(({ id }) => id));
 }
 
 function standing(

@@ -3,7 +3,7 @@ import { Disposable } from '../../base/disposable.ts';
 import type { Failure } from '../../base/failure.ts';
 import { RunCurves } from '../../core/comparison/runCurves.ts';
 import type { ComparedRun } from '../../protocol/runComparisonMessages.ts';
-import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import { ownFormat } from '../../runs/annotationFolder.ts';
 import { followRun } from '../../runs/followRun.ts';
 import type { RunFollower } from '../../runs/runContent.ts';
@@ -21,7 +21,7 @@ export class FollowedRun extends Disposable {
 	readonly #follower: RunFollower;
 	readonly #name: GivenName;
 	readonly #onChange: (change: ComparedChange) => void;
-	#record: RunRecord | null = null;
+	#record: AnyRunRecord | null = null;
 	#status: RunStatus | null = null;
 	#failure: Failure | null = null;
 	#loaded = false;

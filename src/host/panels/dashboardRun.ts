@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Failure } from '../../base/failure.ts';
 import type { DashboardAction, DashboardRun, DashboardStage } from '../../protocol/dashboardMessages.ts';
 import { decode } from '../../protocol/decode.ts';
-import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import { learnsFromRewards } from '../../protocol/stageKinds.ts';
 import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../runs/engineFacts.ts';
 import { displayText } from '../runView.ts';
@@ -73,7 +73,7 @@ export function actionsFor(status: RunStatus | null): DashboardAction[] {
 }
 
 /** What helps an engine that lacks what it computes with. */
-function mending(record: RunRecord | null, status: RunStatus | null): DashboardAction[] {
+function mending(record: AnyRunRecord | null, status: RunStatus | null): DashboardAction[] {
 	const lacks = status === 'crashed' && /Set Up PyTorch Engine/.test(record?.error?.action ?? '');
 	return lacks ? ['setUpPytorch'] : [];
 }
@@ -91,7 +91,7 @@ function engineMessage({ versions, job }: EngineFacts, workers: number | null): 
 }
 
 export interface RunFacts {
-	readonly record: RunRecord | null;
+	readonly record: AnyRunRecord | null;
 	/** As judged from record, heartbeat and process. */
 	readonly status: RunStatus | null;
 	readonly failure: Failure | null;
@@ -151,7 +151,7 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 		device: displayText(record?.device ?? '', 80),
 		attempt: record?.attempt ?? 1,
 		stage: record?.stage ? displayText(record.stage, 40) : null,
-		step: record?.step ?? 0,
+		step: record?.step ?? null,
 		totalSteps: record?.totalSteps ?? null,
 		created: record?.created ?? facts.now,
 		updated: record === null ? facts.now : Math.max(record.updated, record.heartbeat),

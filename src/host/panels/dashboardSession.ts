@@ -10,7 +10,7 @@ import type {
 } from '../../protocol/dashboardMessages.ts';
 import type { EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
-import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import { followRun } from '../../runs/followRun.ts';
 import type { RunFollower } from '../../runs/runContent.ts';
 import { readResolvedRecipe } from '../../runs/runReader.ts';
@@ -42,7 +42,7 @@ export class DashboardSession extends Disposable {
 	readonly #options: DashboardSessionOptions;
 	readonly #table = new MetricTable();
 	readonly #tail: RunFollower;
-	#record: RunRecord | null = null;
+	#record: AnyRunRecord | null = null;
 	#status: RunStatus | null = null;
 	#failure: Failure | null = null;
 	#name: string;
@@ -215,7 +215,7 @@ export class DashboardSession extends Disposable {
 	}
 
 	/** The recipe, once per attempt, and what a person calls the run. Neither is needed to show it. */
-	async #readDescriptions(record: RunRecord): Promise<void> {
+	async #readDescriptions(record: AnyRunRecord): Promise<void> {
 		const key = `${record.id} ${record.attempt}`;
 		if (this.#recipeOf !== key) {
 			this.#recipeOf = key;

@@ -4,7 +4,7 @@ import { messageText } from '../../core/trace/messageText.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { CopyPart, Place, RolloutsEvent, RunHeader, rolloutsRequests } from '../../protocol/rolloutsMessages.ts';
-import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import type { RequestParams, RequestResult } from '../../protocol/webviewMessages.ts';
 import { ownFormat } from '../../runs/annotationFolder.ts';
 import { followRun } from '../../runs/followRun.ts';
@@ -55,7 +55,7 @@ export class RolloutsSession extends Disposable {
 	readonly #loading = new Map<string, AbortController>();
 	#tail: RunFollower | null = null;
 	#synced = false;
-	#record: RunRecord | null = null;
+	#record: AnyRunRecord | null = null;
 	#status: RunStatus | null = null;
 	readonly #givenName: GivenName;
 	/** Steps with rollouts of evaluations, and when they were last listed. */

@@ -4,7 +4,7 @@ import { Failure } from '../../base/failure.ts';
 import { resolvedRecipeSchema } from '../../core/recipe/resolvedRecipe.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { PolicyContent } from '../../protocol/microscopeMessages.ts';
-import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../../protocol/runRecord.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
 import { ownFormat } from '../../runs/annotationFolder.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/checkpointFiles.ts';
@@ -33,7 +33,7 @@ export interface ContinueRequest extends Omit<ContinuationRequest, 'seed'> {
 /** Who goes on from a completion. */
 interface Source {
 	readonly kind: 'live' | 'checkpoint' | 'none';
-	readonly record: RunRecord | null;
+	readonly record: AnyRunRecord | null;
 	readonly checkpoint: CheckpointInfo | null;
 }
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../../protocol/runRecord.ts';
 import type { RunFacts, RunFormat } from './runFormat.ts';
 import { runTimes, type TimeSigns } from './runTimes.ts';
 
@@ -14,7 +14,7 @@ export interface RunSigns {
 }
 
 /** A run record made from what a foreign run's files tell. Nothing in it names a process: there is none to judge. */
-export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns): RunRecord {
+export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns): AnyRunRecord {
 	const { created, updated, working } = runTimes(times);
 	const total = facts.totalSteps ?? null;
 	const over = !format.hasSteps || (total !== null && step !== null && step >= total);
@@ -26,7 +26,7 @@ export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns
 		status: working && !over ? 'running' : 'finished',
 		attempt: 1,
 		stage: null,
-		step: step ?? 0,
+		step: format.hasSteps ? step : null,
 		totalSteps: total,
 		created: facts.created ?? created,
 		updated,

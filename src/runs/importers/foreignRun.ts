@@ -2,7 +2,7 @@ import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
-import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../../protocol/runRecord.ts';
 import type { RolloutSplit, RunContent, RunFault, StepRollouts } from '../runContent.ts';
 import { DiskFolder } from './diskFolder.ts';
 import { FaultList } from './faultList.ts';
@@ -67,7 +67,7 @@ export class ForeignRun implements RunContent {
 		return this.#metrics;
 	}
 
-	async record(): Promise<RunRecord> {
+	async record(): Promise<AnyRunRecord> {
 		// For lists, too: long metrics are not read for it.
 		const learnt = (await this.#metricsAreSmall()) ? await this.#learnt() : undefined;
 		const steps = await this.#steps.list('train', learnt);

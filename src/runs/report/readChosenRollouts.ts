@@ -46,7 +46,8 @@ export async function readChosenRollouts({ content, tags, signal }: ReadContext)
 		checkAborted(signal);
 		const opened = await content.open(one.step);
 		try {
-			rollouts.push(reported(title, await opened.rollout(one.place), tags ?? r1Tags));
+			const made = reported(title, await opened.rollout(one.place), tags ?? r1Tags);
+			rollouts.push(content.hasSteps ? made : { ...made, step: null });
 		} finally {
 			await opened.close();
 		}

@@ -4,7 +4,7 @@ import { Failure } from '../../base/failure.ts';
 import type { ReportedRun } from '../../core/report/reportedRun.ts';
 import type { LanguageName } from '../../protocol/builtInRewards.ts';
 import { languageNames } from '../../protocol/builtInRewards.ts';
-import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { AnyRunRecord } from '../../protocol/runRecord.ts';
 import { ownFormat } from '../annotationFolder.ts';
 import { diagnoseRun } from '../diagnoseRun.ts';
 import type { RunContent } from '../runContent.ts';
@@ -84,7 +84,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 
 const lastPart = (path: string) => basename(path.replaceAll('\\', '/'));
 
-function environmentOf({ versions, seeds, hashes, device }: RunRecord): (readonly [string, string])[] {
+function environmentOf({ versions, seeds, hashes, device }: AnyRunRecord): (readonly [string, string])[] {
 	return [
 		['device', device],
 		...Object.entries(versions).map(([name, version]) => [`version of ${name}`, version] as const),

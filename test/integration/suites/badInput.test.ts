@@ -84,7 +84,7 @@ suite('bad input', () => {
 			api,
 			folder,
 			'it goes on',
-			(run) => run.record?.attempt === 2 && run.status === 'running' && run.record.step > newest,
+			(run) => run.record?.attempt === 2 && run.status === 'running' && (run.record.step ?? 0) > newest,
 			60,
 		);
 		// While it lives nobody else gets the run.

@@ -96,7 +96,7 @@ suite('run control', () => {
 			api,
 			folder,
 			'it goes on',
-			(view) => view.record?.attempt === 2 && view.status === 'running' && view.record.step > step,
+			(view) => view.record?.attempt === 2 && view.status === 'running' && (view.record.step ?? 0) > step,
 			40,
 		);
 	});

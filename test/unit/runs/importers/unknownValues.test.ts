@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { FactsOfRollouts } from '../../../../src/core/diagnosis/factsOfRollouts.ts';
 import { reportMarkdown } from '../../../../src/core/report/reportMarkdown.ts';
+import { presentRun } from '../../../../src/host/runPresentation.ts';
 import { textNotRecorded } from '../../../../src/protocol/rolloutLine.ts';
 import { exportRollouts } from '../../../../src/runs/exportRollouts.ts';
+import { inspectRun } from '../../../../src/runs/inspectRun.ts';
 import { openRun } from '../../../../src/runs/openRun.ts';
 import { readReport } from '../../../../src/runs/report/readReport.ts';
 import { readReportedRun } from '../../../../src/runs/report/readReportedRun.ts';
@@ -42,6 +44,24 @@ describe('what a trainer does not record', () => {
 			else assert.ok(known.length > 0, 'this format records it');
 		});
 	}
+
+	it('the step of an evaluation is null in its record, and no list, inspection or report calls it 0', async () => {
+		for (const name of ['verifiers-v1', 'verifiers-legacy', 'trl-run'] as const) {
+			const run = await openRun(fixtureFolder(name));
+			const record = await run.record();
+			const stepless = name !== 'trl-run';
+			assert.equal(record.step === null, stepless, name);
+			const view = { folder: run.folder, record, status: record.status, queued: false, fault: null, annotation: null };
+			const shown = presentRun({ ...view, reward: null, accuracy: null, tokensPerSecond: null }, record.updated);
+			assert.equal(/step/.test(shown.spoken), !stepless, shown.spoken);
+			assert.equal((await inspectRun(run)).progress?.step, record.step);
+			const now = 1_800_000_000;
+			const { document } = await readReport(fixtureFolder(name), (path) => openRun(path), { now });
+			const report = reportMarkdown(document);
+			assert.equal(/steps.*not recorded/.test(report), stepless, report.slice(0, 1000));
+			assert.doesNotMatch(report, /\| step \| 0 \|/);
+		}
+	});
 
 	it('is null in the index, and no filter counts it as either', async (context) => {
 		const folder = await runOf(context, { '1.jsonl': noise(1) });
