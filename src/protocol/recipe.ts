@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { builtInRewardSchema } from './builtInRewards.ts';
+import { maxExcluded } from './excludedPrompts.ts';
 import {
 	distillStageSchema,
 	pretrainStageSchema,
@@ -78,6 +79,12 @@ export const fileDatasetSchema = v.strictObject({
 	),
 	heldOutShare: v.optional(
 		real('Share of problems held out by hash when there is no heldOut file (default 0.1).', 0.001, 0.9),
+	),
+	exclude: v.optional(
+		described(
+			v.pipe(v.array(v.string()), v.maxLength(maxExcluded)),
+			'Prompts whose rows are left out, such as rows with wrong answers; remove a prompt to use its rows again.',
+		),
 	),
 });
 

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { createTask } from '../core/dataset/createTask.ts';
-import type { DatasetColumns } from '../core/dataset/datasetRows.ts';
+import { type DatasetColumns, promptKey } from '../core/dataset/datasetRows.ts';
 import type { Problem } from '../core/dataset/problem.ts';
 import type { ProblemSource } from '../core/dataset/problemSource.ts';
 import { onlyTrainerReads } from '../core/dataset/readableHere.ts';
@@ -51,7 +51,8 @@ export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDatas
 	}
 	const unread = onlyTrainerReads(dataset);
 	if (unread !== null) throw new Failure('unsupported', unread, 'Name a file of rows (JSONL, CSV, Parquet) or a task.');
-	const rows = await readProblems(dataset.path, dataset);
+	const excluded = new Set(dataset.exclude?.map(promptKey));
+	const rows = (await readProblems(dataset.path, dataset)).filter(({ key }) => !excluded.has(key));
 	const heldOut = dataset.heldOut === null ? null : await readProblems(dataset.heldOut, dataset);
 	const hash = createHash('sha256')
 		.update(JSON.stringify({ ...dataset, path: '', heldOut: '' }))

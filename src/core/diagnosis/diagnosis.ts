@@ -10,6 +10,7 @@ import type { StepFacts } from './stepFacts.ts';
 interface Found {
 	alert: Alert;
 	level: Alert['level'];
+	edition: number | undefined;
 	holds: boolean;
 }
 
@@ -190,7 +191,8 @@ export class Diagnosis {
 		const id = holding.about === undefined ? rule.name : `${rule.name}:${holding.about}`;
 		const known = this.#found.get(id) ?? this.#renamed(rule, id);
 		const lacksEvidence = news && known?.alert.evidence.length === 0;
-		if (known?.holds && known.level === holding.level && !lacksEvidence) return id;
+		const isTold = known?.level === holding.level && known.edition === holding.edition;
+		if (known?.holds && isTold && !lacksEvidence) return id;
 		if (known === undefined && this.#found.size >= mostAlerts) return null;
 		const { metrics, evidence, explains, ...told } = holding.tell();
 		const at = this.#row !== null && this.#row.step > step ? this.#row.step : step;
@@ -207,7 +209,7 @@ export class Diagnosis {
 			evidence: [...evidence],
 			...(explains === undefined ? {} : { explains: [...explains] }),
 		};
-		this.#found.set(id, { alert, level: holding.level, holds: true });
+		this.#found.set(id, { alert, level: holding.level, edition: holding.edition, holds: true });
 		if (!lacksEvidence || evidence.length > 0) this.#revision++;
 		return id;
 	}

@@ -15,6 +15,8 @@ const loopText = 20_000;
 /** Of answers this is enough to tell them apart, and of completions to see their language. */
 const longestAnswer = 200;
 const languageText = 4000;
+/** Longer prompts are no names of rows. */
+const longestPrompt = 2000;
 /** Rewards of which equal completions are compared. */
 const maxRewards = 50;
 
@@ -22,6 +24,12 @@ const maxRewards = 50;
 function mixedOf(completion: string): string | null {
 	const { foreign, language, script } = findLanguageMix(completion.slice(0, languageText));
 	return foreign >= limit('mixedLetters') ? (language ?? script ?? '') : null;
+}
+
+/** The prompt, where the recorded row of the dataset has that text. */
+function promptOf({ prompt, row }: RolloutLine): { prompt?: string } {
+	if (typeof prompt !== 'string' || prompt.length > longestPrompt || typeof row !== 'object' || row === null) return {};
+	return Object.values(row).includes(prompt) ? { prompt } : {};
 }
 
 type Growing<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
@@ -79,6 +87,7 @@ export class FactsOfRollouts {
 					answered: [],
 					repetition: [],
 					distinct: 0,
+					...(this.#tags === null ? {} : promptOf(rollout)),
 				},
 				texts: new Map(),
 				answers: [],

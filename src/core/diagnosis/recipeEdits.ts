@@ -5,9 +5,15 @@ export function pathText(path: RecipeEdit['path']): string {
 	return path.join('.');
 }
 
+/** Of a longer list its beginning is shown. */
+const maxShown = 5;
+
 /** One line: what an edit does. */
 export function editText({ path, value }: RecipeEdit): string {
-	return value === undefined ? `remove ${pathText(path)}` : `set ${pathText(path)} to ${JSON.stringify(value)}`;
+	if (value === undefined) return `remove ${pathText(path)}`;
+	if (!Array.isArray(value) || value.length <= maxShown) return `set ${pathText(path)} to ${JSON.stringify(value)}`;
+	const shown = value.slice(0, maxShown).map((item) => JSON.stringify(item));
+	return `set ${pathText(path)} to a list of ${value.length}: ${shown.join(', ')}, ...`;
 }
 
 const isOwn = (key: string | number) => key !== '__proto__' && key !== 'constructor' && key !== 'prototype';

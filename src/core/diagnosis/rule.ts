@@ -37,6 +37,8 @@ export interface Holding {
 	/** What it is about, where a rule may hold of several things at once. */
 	readonly about?: string;
 	readonly level: Alert['level'];
+	/** What is told has changed where this has; absent: it is told once. */
+	readonly edition?: number;
 	tell(): Telling;
 }
 

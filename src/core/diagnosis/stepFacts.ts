@@ -13,6 +13,8 @@ export interface GroupFacts {
 	readonly repetition: readonly (number | null)[];
 	/** How many different completions there are; null: not all of their texts were recorded. */
 	readonly distinct: number | null;
+	/** The prompt as the dataset has it; absent: another trainer's, a generator's, or too long to be kept. */
+	readonly prompt?: string;
 	/** Answers that could be read, in lower case; null: none; absent: nothing says how answers are marked. */
 	readonly answers?: readonly (string | null)[];
 	/** Language or script of most of a completion whose words are partly of another; null: it keeps to one. */

@@ -286,6 +286,8 @@ const resolvedFile = v.strictObject({
 	/** An absolute path; of a hub dataset also the name of one of its splits. */
 	heldOut: v.nullable(v.string()),
 	heldOutShare: v.number(),
+	/** Prompts whose rows are left out; absent: none. */
+	exclude: v.optional(v.array(v.string())),
 	/** pytorch: of a hub dataset, and the preset that named columns and hub id. */
 	config: v.optional(v.string()),
 	split: v.optional(v.string()),

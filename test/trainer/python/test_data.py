@@ -108,6 +108,17 @@ class TestGolden:
         assert found == golden["held"]
 
 
+def test_excluded_prompts_are_left_out(tmp_path: Path, recipe: dict[str, Any]) -> None:
+    path = write(tmp_path / "rows.jsonl", ROWS)
+
+    def prompts(**more: Any) -> set[str]:
+        recipe["dataset"] = dataset(path, **more)
+        problems = open_row_problems(recipe)
+        return {one["prompt"] for one in [*problems.training(0, problems.total), *problems.held_out(100)]}
+
+    assert prompts() - prompts(exclude=[" 3+1=", "4+1=", "no such prompt"]) == {"3+1=", "4+1="}
+
+
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.json", "rows.csv", "rows.parquet", "rows.jsonl.gz"])
 def test_every_kind_of_file_has_the_same_problems(tmp_path: Path, recipe: dict[str, Any], name: str) -> None:
     recipe["dataset"] = dataset(write(tmp_path / name, ROWS))

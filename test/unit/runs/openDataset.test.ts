@@ -71,6 +71,27 @@ const opened = async (path: string, more: object = {}) => {
 	return { problems: all.toSorted((a, b) => (a.prompt < b.prompt ? -1 : 1)), hash };
 };
 
+test('excluded prompts leave both sides of the split, and are part of what a resume compares', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const path = join(folder, 'rows.jsonl');
+	const lines = Array.from({ length: 30 }, (_, n) => JSON.stringify({ prompt: `${n}  + 1`, answer: n + 1 }));
+	await writeFile(path, lines.join('\n'));
+	const flat = { answer: 'answer' };
+	const all = await opened(path, flat);
+	const left = await opened(path, { ...flat, exclude: ['3 + 1', ' 4  + 1 ', 'no such prompt'] });
+	assert.deepEqual(
+		all.problems
+			.filter(({ prompt }) => !left.problems.some((other) => other.prompt === prompt))
+			.map(({ prompt }) => prompt),
+		['3  + 1', '4  + 1'],
+	);
+	assert.notEqual(left.hash, all.hash);
+	await assert.rejects(opened(path, { ...flat, exclude: all.problems.map(({ prompt }) => prompt) }), {
+		message: /leaves no row/,
+	});
+});
+
 test('a recipe reads JSONL, JSON, CSV, Parquet and folders of Parquet as the same problems', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));

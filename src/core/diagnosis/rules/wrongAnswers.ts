@@ -1,4 +1,12 @@
-import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { maxExcluded } from '../../../protocol/excludedPrompts.ts';
+import {
+	type DiagnosisRun,
+	type RecipeAdvice,
+	type Row,
+	recipeAdvice,
+	recipePath,
+	setAdvice,
+} from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
 import { judgesAnswer } from '../rewardNames.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
@@ -16,11 +24,18 @@ function agreesOnWrong({ answers = [], correct }: GroupFacts): boolean {
 	return answers.length > 2 && Math.max(0, ...counts.values()) >= limit('agreeShare') * answers.length;
 }
 
+/** Prompts that are kept, and their characters in all. */
+const maxPrompts = 2000;
+const maxCharacters = 200_000;
+
 class KeyWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #facts = new RecentFacts(limit('shortRun'));
 	readonly #training = new Recent(limit('shortRun'));
 	#heldOut: number | null = null;
+	/** Prompts by whose last group completions agree against the recorded answer. */
+	readonly #contradicted = new Set<string>();
+	#characters = 0;
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
@@ -30,6 +45,8 @@ class KeyWatch implements Watch {
 		this.#facts.clear();
 		this.#training.clear();
 		this.#heldOut = null;
+		this.#contradicted.clear();
+		this.#characters = 0;
 	}
 
 	row(row: Row): undefined {
@@ -42,8 +59,36 @@ class KeyWatch implements Watch {
 		this.#heldOut = row.get('eval/heldout/accuracy') ?? this.#heldOut;
 	}
 
+	#note(group: GroupFacts): void {
+		const { prompt } = group;
+		if (prompt === undefined) return;
+		if (!agreesOnWrong(group)) {
+			if (this.#contradicted.delete(prompt)) this.#characters -= prompt.length;
+		} else if (this.#contradicted.size < maxPrompts && this.#characters + prompt.length <= maxCharacters) {
+			if (!this.#contradicted.has(prompt)) this.#characters += prompt.length;
+			this.#contradicted.add(prompt);
+		}
+	}
+
+	/** Leaves out the rows that were seen to be contradicted; others with wrong answers are not known yet. */
+	#advice(): RecipeAdvice | null {
+		const { dataset } = this.#run;
+		const prompts = [...this.#contradicted];
+		if (typeof dataset?.path !== 'string' || prompts.length === 0) {
+			return recipeAdvice(recipePath(this.#run, 'dataset'), 'rows with right answers');
+		}
+		const before = Array.isArray(dataset.exclude) ? dataset.exclude : [];
+		const count = prompts.length === 1 ? '1 prompt' : `${prompts.length} prompts`;
+		return setAdvice(
+			recipePath(this.#run, 'dataset', 'exclude'),
+			`leave out ${count} whose completions agree on another answer than the recorded one`,
+			[...new Set([...before, ...prompts])].slice(0, maxExcluded),
+		);
+	}
+
 	step(facts: StepFacts): readonly Holding[] | undefined {
 		this.#facts.push(facts);
+		for (const group of facts.groups) this.#note(group);
 		if (this.#heldOut === null || !this.#training.full) return [];
 		const heldOut = this.#heldOut;
 		const training = this.#training.mean();
@@ -59,14 +104,16 @@ class KeyWatch implements Watch {
 		return [
 			{
 				level: 'warning',
+				// Told anew as their number grows by a tenth.
+				edition: Math.floor(Math.log(1 + this.#contradicted.size) / Math.log(1.1)),
 				tell: () => ({
 					cause: 'wrong answers in the data',
 					message: `In ${percent(share)} of the groups at least ${percent(limit('agreeShare'))} of the completions agree on an answer that is judged wrong, while held-out accuracy is ${digits(heldOut)} and training accuracy ${digits(training)}.`,
 					action:
-						'Compare the answers of these rows with what completions agree on; correct the answer key, or drop the rows.',
+						'Compare the answers of these rows with what completions agree on; correct the answer key, or exclude the rows.',
 					metrics: ['eval/heldout/accuracy'],
 					evidence: this.#facts.evidence((group, i) => agreesOnWrong(group) && group.correct[i] === false),
-					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'rows with right answers'),
+					recipe: this.#advice(),
 				}),
 			},
 		];
@@ -77,7 +124,7 @@ export const wrongAnswers: Rule = {
 	name: 'wrong-answers',
 	title: 'Wrong answers in the data',
 	fires:
-		'over the last `shortRun` steps with rollouts, in at least `agreedWrong` of the groups at least `agreeShare` of the completions give one and the same answer that is judged wrong, while `eval/heldout/accuracy` is above the training accuracy by `agreedGap` or more.',
+		'over the last `shortRun` steps with rollouts, in at least `agreedWrong` of the groups at least `agreeShare` of the completions give one and the same answer that is judged wrong, while `eval/heldout/accuracy` is above the training accuracy by `agreedGap` or more. The advice excludes the prompts of the stage whose last group agreed so (up to 2,000).',
 	silent: 'Where held-out problems have the same wrong keys, or the run does not say how answers are marked.',
 	metrics: ['eval/heldout/accuracy', 'rewards/NAME/mean'],
 	thresholds: ['agreeShare', 'agreedWrong', 'agreedGap', 'shortRun'],

@@ -203,7 +203,8 @@ def open_row_problems(recipe: dict[str, Any]) -> RowProblems:
     dataset = recipe["dataset"]
     columns = Columns.of(dataset)
     source, held_source = sources_of(dataset)
-    rows = read_problems(source, columns)
+    excluded = {prompt_key(prompt) for prompt in dataset.get("exclude") or []}
+    rows = [row for row in read_problems(source, columns) if row.key not in excluded]
     held_rows = None if held_source is None else read_problems(held_source, columns)
     training, held = split_rows(rows, held_rows, dataset["heldOutShare"])
     return RowProblems(source.name, training, held, recipe["seed"])

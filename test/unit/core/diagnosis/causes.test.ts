@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { Diagnosis, type WholeRun } from '../../../../src/core/diagnosis/diagnosis.ts';
 import type { DiagnosisRun } from '../../../../src/core/diagnosis/diagnosisRun.ts';
 import { FactsOfRollouts } from '../../../../src/core/diagnosis/factsOfRollouts.ts';
+import type { GroupFacts } from '../../../../src/core/diagnosis/stepFacts.ts';
 import { verdictOf } from '../../../../src/core/diagnosis/verdict.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
 import { alive, but, fill, foreignRun, group, healthy, ownRun, rows, steps } from './syntheticRun.ts';
@@ -168,6 +169,12 @@ describe('facts of a group', () => {
 		);
 	});
 
+	it('name the prompt where the row of a file has it', () => {
+		const of = (row: unknown) => factsOf({ ...line(0, solution('1'), {}), row })?.prompt;
+		assert.equal(of({ q: 'p', a: '1' }), 'p');
+		for (const row of [undefined, 'p', null, { q: ['p'] }, { q: 'other' }]) assert.equal(of(row), undefined);
+	});
+
 	it('survive rewards with hostile names', () => {
 		const rewards = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}') as RolloutLine['rewards'];
 		const facts = factsOf(line(0, solution('1'), rewards), line(1, solution('1'), rewards));
@@ -230,6 +237,27 @@ describe('wrong answers in the data', () => {
 		const [alert] = ranked({ metrics: course(0.95), steps: steps(40, [agreed, alive, alive, alive]) });
 		assert.equal(alert?.id, 'wrong-answers');
 		assert.ok((alert?.evidence.length ?? 0) > 0);
+	});
+
+	it('can be left out by their prompts as far as they were seen, those of a generator not', () => {
+		const ofFile = { ...ownRun, dataset: { path: '/rows.jsonl', prompt: 'prompt', exclude: ['known'] } };
+		const named = (prompt: string, more: Partial<GroupFacts> = {}) => group({ answers: fill('12'), prompt, ...more });
+		// At each step a row of its own, one that comes again, and one on which later groups no longer agree.
+		const facts = Array.from({ length: 40 }, (_, i) => ({
+			step: i + 1,
+			groups: [named(`row ${i}`), named('again'), named('unsure', i > 20 ? { correct: alive.correct } : {}), alive],
+		}));
+		const exclude = (run: DiagnosisRun) => ranked({ metrics: course(0.95), steps: facts }, run)[0]?.recipe?.edits?.[0];
+		const edit = exclude(ofFile);
+		assert.deepEqual(edit?.path, ['dataset', 'exclude']);
+		const prompts = edit?.value as string[];
+		assert.equal(new Set(prompts).size, prompts.length);
+		assert.ok(
+			['known', 'again', 'row 0', 'row 35'].every((prompt) => prompts.includes(prompt)),
+			prompts.join(),
+		);
+		assert.ok(!prompts.includes('unsure'));
+		assert.equal(exclude(ownRun), undefined);
 	});
 
 	it('are not suspected where held-out accuracy is no better, or completions disagree', () => {

@@ -818,5 +818,9 @@ describe('edits of a recipe', () => {
 		assert.equal(({} as { x?: number }).x, undefined);
 		assert.equal(editText({ path: ['stages', 0, 'beta'], value: 0.04 }), 'set stages.0.beta to 0.04');
 		assert.equal(editText({ path: ['rewards', 1] }), 'remove rewards.1');
+		assert.equal(
+			editText({ path: ['dataset', 'exclude'], value: Array.from({ length: 300 }, (_, i) => `${i}+1=`) }),
+			'set dataset.exclude to a list of 300: "0+1=", "1+1=", "2+1=", "3+1=", "4+1=", ...',
+		);
 	});
 });
