@@ -201,7 +201,7 @@ test('columns are guessed, and another choice is counted anew', options, async (
 	await page.getByRole('tab', { name: 'Columns' }).click();
 	assert.equal(await page.getByLabel('Prompt').inputValue(), 'question');
 	assert.equal(await page.getByLabel('Read as').inputValue(), 'gsm8k');
-	assert.match(await page.locator('.because').innerText(), /after "####"/);
+	assert.match(await page.locator('.because').innerText(), /follows "####"/);
 	await page.getByLabel('Prompt').selectOption('level');
 	await page.getByRole('tab', { name: 'Statistics' }).click();
 	await page
