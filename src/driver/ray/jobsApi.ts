@@ -143,7 +143,8 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 			throw new Failure(
 				'unavailable',
 				`The Ray cluster at ${address} cannot be reached: ${why}.`,
-				'Check the address, and that the cluster runs with its dashboard (pip install "ray[default]").',
+				localAdvice(address, error) ??
+					'Check the address, and that the cluster runs with its dashboard (pip install "ray[default]").',
 				{ cause: error },
 			);
 		}
@@ -206,6 +207,15 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 			'This program knows the Jobs API of Ray 2.x.',
 		);
 	}
+}
+
+/** What to do where an address of this machine has no cluster; null: it is of another one, or something listens there. */
+function localAdvice(address: string, error: unknown): string | null {
+	const { protocol, hostname, port } = new URL(address);
+	const local = ['localhost', '127.0.0.1', '[::1]'].includes(hostname) && protocol === 'http:';
+	if (!local || (error as { code?: string }).code !== 'ECONNREFUSED') return null;
+	const start = `ray start --head --dashboard-port=${port === '' ? 80 : port}`;
+	return `To start a cluster on this machine, run "${start}" (after pip install "ray[default,train]"); "ray stop" ends it.`;
 }
 
 function causeOf(error: unknown): string {

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Failure } from '../../../../src/base/failure.ts';
 import { clusterAddress, clusterHeaders, clusterOf } from '../../../../src/driver/ray/clusterAddress.ts';
 import { JobLog } from '../../../../src/driver/ray/jobLog.ts';
 import { JobsApi } from '../../../../src/driver/ray/jobsApi.ts';
@@ -38,6 +39,19 @@ test('requests say that they come from no browser, and carry the token to the on
 	assert.equal(headers?.authorization, 'Bearer secret');
 	// Ray's dashboard refuses POST to whoever sends one of these.
 	for (const name of ['sec-fetch-mode', 'origin', 'referer']) assert.equal(headers?.[name], undefined);
+});
+
+test('where no cluster listens on this machine, the failure says how to start one; elsewhere it does not', async (context) => {
+	const { server, address, api } = await serve(context, (_, response) => response.end());
+	server.close();
+	const { port } = new URL(address);
+	await assert.rejects(api.version(), (error: Failure) => {
+		assert.match(error.message, /nothing listens there/);
+		assert.match(error.action ?? '', new RegExp(`"ray start --head --dashboard-port=${port}" .*pip install "ray`));
+		return true;
+	});
+	const { api: broken } = await serve(context, (_, response) => response.destroy());
+	await assert.rejects(broken.version(), (error: Failure) => !/ray start/.test(error.action ?? ''));
 });
 
 test('what goes wrong is one sentence with what to do', async (context) => {
