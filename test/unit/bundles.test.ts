@@ -146,7 +146,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 		const { meta } = bundle('host');
 		const files = loadedAtStart(meta, 'src/extension.ts');
 		const size = files.reduce((sum, path) => sum + (meta.outputs[path]?.bytes ?? 0), 0);
-		assert.ok(size < 160_000, `${size} bytes in ${files.length} files`);
+		assert.ok(size < 162_000, `${size} bytes in ${files.length} files`);
 		assert.ok(files.length <= 3, `${files.length} files`);
 		const sources = files.flatMap((path) => Object.keys(meta.outputs[path]?.inputs ?? {}));
 		const later = ['vscode-jsonrpc/', 'jsonc-parser/', 'src/rewards/host', 'src/host/panels/', 'core/reward/audit/'];
