@@ -44,7 +44,7 @@ def openai_loop():
         with client.chat.completions.stream(model=model, messages=messages, tools=tools) as stream:
             choice = stream.get_final_completion().choices[0]
         if choice.finish_reason != "tool_calls":
-            return [results, choice.message.content != "", choice.search["nodes"] > 0]
+            return [results, choice.message.content != "", choice.finish_reason == "stop"]
         messages.append(choice.message.model_dump(exclude_none=True, include={"role", "content", "tool_calls"}))
         for call in choice.message.tool_calls:
             results.append(add.invoke(json.loads(call.function.arguments)))
