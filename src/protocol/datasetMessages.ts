@@ -60,6 +60,8 @@ export const noFilter: RowFilter = { text: '', conditions: [], duplicates: 'all'
 export const rowSortSchema = v.object({ column: name, descending: v.boolean() });
 export type RowSort = v.InferOutput<typeof rowSortSchema>;
 
+export const shareSchema = v.pipe(v.number(), v.minValue(0.001), v.maxValue(0.9));
+
 export const columnMappingSchema = v.object({
 	prompt: v.nullable(name),
 	answer: v.nullable(name),
@@ -166,7 +168,7 @@ export const datasetCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('show'), filter: rowFilterSchema, sort: v.nullable(rowSortSchema) }),
 	/** null: as it was guessed. */
 	v.object({ type: v.literal('map'), mapping: v.nullable(columnMappingSchema) }),
-	v.object({ type: v.literal('share'), share: v.pipe(v.number(), v.minValue(0.001), v.maxValue(0.9)) }),
+	v.object({ type: v.literal('share'), share: shareSchema }),
 	v.object({ type: v.literal('statistics') }),
 	v.object({ type: v.literal('cancel'), what: v.picklist(datasetWorks) }),
 	v.object({ type: v.literal('useInRecipe') }),

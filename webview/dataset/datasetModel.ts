@@ -1,14 +1,15 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
-import type {
-	DatasetCommand,
-	DatasetRowDetail,
-	DatasetSnapshot,
-	datasetRequests,
-	RowFilter,
-	RowSort,
-	ShownRow,
+import {
+	type DatasetCommand,
+	type DatasetRowDetail,
+	type DatasetSnapshot,
+	type datasetRequests,
+	noFilter,
+	type RowFilter,
+	type RowSort,
+	type ShownRow,
 } from '../../src/protocol/datasetMessages.ts';
 import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
 import { firstState, type SavedState, type Side } from './savedState.ts';
@@ -49,11 +50,14 @@ export class DatasetModel extends Disposable {
 	readonly #portions = new Map<number, readonly ShownRow[]>();
 	readonly #asked = new Set<string>();
 	#open: OpenRow | null = null;
+	/** What was saved still has to be asked for. */
+	#restores: boolean;
 
 	constructor(port: DatasetPort, saved: SavedState = firstState) {
 		super();
 		this.#port = port;
 		this.#state = saved;
+		this.#restores = saved !== firstState;
 	}
 
 	/** null: the editor has not answered yet. */
@@ -83,6 +87,19 @@ export class DatasetModel extends Disposable {
 		}
 		this.#changed.fire('snapshot');
 		if (other && this.#open === null) this.#changed.fire('detail');
+		if (this.#restores && snapshot.version > 0) this.#restore(snapshot);
+	}
+
+	/** The editor knows nothing of what was shown before the window was reloaded. */
+	#restore({ columns, overlaps }: DatasetSnapshot): void {
+		this.#restores = false;
+		const { filter, sort, mapping, share } = this.#state;
+		if (mapping !== null) this.post({ type: 'map', mapping });
+		if (share !== null) this.post({ type: 'share', share });
+		// Test sets and pass rates are not kept: what was shown by them cannot be.
+		const wanted: RowFilter = overlaps === null ? { ...filter, overlaps: 'all' } : filter;
+		const order = sort !== null && columns.some(({ name }) => name === sort.column) ? sort : null;
+		if (order !== null || JSON.stringify(wanted) !== JSON.stringify(noFilter)) this.show(wanted, order);
 	}
 
 	/** A row of the view; undefined: it is not here yet, and is asked for. */
@@ -109,7 +126,7 @@ export class DatasetModel extends Disposable {
 	}
 
 	show(filter: RowFilter, sort: RowSort | null): void {
-		this.#port.post({ type: 'show', filter, sort });
+		this.post({ type: 'show', filter, sort });
 	}
 
 	/** By a column: falling, rising, as it was. */
@@ -123,8 +140,12 @@ export class DatasetModel extends Disposable {
 		);
 	}
 
+	/** Sends a command; what it asks for outlives the window. */
 	post(command: DatasetCommand): void {
 		this.#port.post(command);
+		if (command.type === 'show') this.#set({ filter: command.filter, sort: command.sort });
+		else if (command.type === 'map') this.#set({ mapping: command.mapping });
+		else if (command.type === 'share') this.#set({ share: command.share });
 	}
 
 	setSide(side: Side): void {

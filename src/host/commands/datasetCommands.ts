@@ -5,7 +5,7 @@ import type { HubNeeds } from '../dataset/hubDataset.ts';
 import { commandIds, viewTypes } from '../ids.ts';
 
 /**
- * *Open Dataset*: of the file that a menu names, of a task (`{task: 'addition', digits: 3, rows, seed}`); else it asks. It reads
+ * *Open Dataset*: of the file or folder that a menu names, of a task (`{task: 'addition', digits: 3, rows, seed}`); else it asks. It reads
  * files only, so it works without trust, but for the hub.
  */
 export function addDatasetCommands(table: CommandTable, needs: HubNeeds): void {

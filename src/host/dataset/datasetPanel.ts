@@ -1,4 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { toDisposable } from '../../base/disposable.ts';
@@ -27,7 +28,7 @@ const app = {
 	requests: datasetRequests,
 } as const;
 
-/** The rows of a file, or of a generated task, in an editor. It writes nothing but what a person exports. */
+/** The rows of a file, of a folder of Parquet files, or of a generated task, in an editor. It writes nothing but what a person exports. */
 export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof datasetRequests> {
 	readonly uri: vscode.Uri;
 	readonly session: DatasetSession;
@@ -168,19 +169,28 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 		});
 	}
 
-	/** The folder is watched: editors and writers replace files. */
-	#follow(file: string): void {
-		const name = basename(file);
+	/** The folder of a file is watched: editors and writers replace files. Of a folder all Parquet files are its rows. */
+	#follow(path: string): void {
+		const name = basename(path);
+		this.#watch(dirname(path), (changed) => changed === name);
+		void stat(path).then(
+			(info) => info.isDirectory() && this.#watch(path, (changed) => /\.parquet$/i.test(changed)),
+			() => undefined,
+		);
+	}
+
+	#watch(folder: string, concerns: (name: string) => boolean): void {
+		if (this.disposed) return;
 		let watcher: FSWatcher;
 		try {
-			watcher = watch(dirname(file), { persistent: false }, (_event, changed) => {
-				if (changed === name) this.session.markStale();
+			watcher = watch(folder, { persistent: false }, (_event, changed) => {
+				if (changed !== null && concerns(changed)) this.session.markStale();
 			});
 		} catch (error) {
-			this.log.warn(`${file} is not followed: ${String(error)}`);
+			this.log.warn(`${folder} is not followed: ${String(error)}`);
 			return;
 		}
-		watcher.on('error', (error) => this.log.warn(`${file} is not followed any more: ${String(error)}`));
+		watcher.on('error', (error) => this.log.warn(`${folder} is not followed any more: ${String(error)}`));
 		this.register(toDisposable(() => watcher.close()));
 	}
 }

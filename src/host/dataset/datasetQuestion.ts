@@ -15,26 +15,30 @@ export function taskUri(value: object): vscode.Uri {
 }
 
 /**
- * Asks for a file, for a dataset of the hub, which is then downloaded, or for a task and its settings; undefined: the person
+ * Asks for a file, for a folder of Parquet files, for a dataset of the hub, which is then downloaded, or for a task and its settings; undefined: the person
  * changed their mind.
  */
 export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefined> {
+	const place = { task: null, hub: false } as const;
 	const picked = await showQuickPick(
 		[
-			{ label: '$(file) A file\u2026', description: tableExtensions.join(', '), task: null, hub: false },
+			{ label: '$(file) A file\u2026', description: tableExtensions.join(', '), ...place, folder: false },
+			{ label: '$(folder) A folder\u2026', description: 'the Parquet files of one split', ...place, folder: true },
 			{
 				label: '$(cloud-download) A dataset of the Hugging Face hub\u2026',
 				description: 'its rows are downloaded, by the Python of the PyTorch engine',
 				task: null,
+				folder: false,
 				hub: true,
 			},
-			{ label: 'Generated tasks', kind: vscode.QuickPickItemKind.Separator, task: null, hub: false },
+			{ label: 'Generated tasks', kind: vscode.QuickPickItemKind.Separator, ...place, folder: false },
 			...taskNames.map((task) => ({
 				label: `$(symbol-operator) ${task}`,
 				description: Object.entries(taskDefaults[task])
 					.map(([key, value]) => `${key} ${value}`)
 					.join(', '),
 				task,
+				folder: false,
 				hub: false,
 			})),
 		],
@@ -47,10 +51,12 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 	}
 	if (picked.hub) return (await import('./hubDataset.ts')).openHubDataset(needs);
 	const chosen = await vscode.window.showOpenDialog({
-		title: 'A file of rows',
+		title: picked.folder ? 'A folder of Parquet files' : 'A file of rows',
 		openLabel: 'Open Dataset',
 		canSelectMany: false,
-		filters: { 'Files of rows': [...tableExtensions] },
+		...(picked.folder
+			? { canSelectFiles: false, canSelectFolders: true }
+			: { filters: { 'Files of rows': [...tableExtensions] } }),
 	});
 	return chosen?.[0];
 }

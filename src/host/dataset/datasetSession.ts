@@ -154,6 +154,11 @@ export class DatasetSession extends Disposable {
 		this.#post();
 	}
 
+	/** Whether the rows that are shown may no longer be those on disk. */
+	get stale(): boolean {
+		return this.#stale;
+	}
+
 	/** The file was written to. */
 	markStale(): void {
 		if (this.#stale) return;

@@ -67,6 +67,28 @@ suite('datasets', () => {
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
+	test('a folder of Parquet files opens as one dataset, follows its files, and is set in a recipe', async () => {
+		const fixtures = 'test/fixtures/trl-quirks/completions';
+		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
+			extensionPath: string;
+		};
+		const parts = join(folder, 'parts');
+		await mkdir(parts);
+		const source = await readFile(join(extensionPath, fixtures, 'completions_00010.parquet'));
+		for (const name of ['part-0.parquet', 'part-1.parquet']) await writeFile(join(parts, name), source);
+		await vscode.commands.executeCommand(commandIds.openDataset, vscode.Uri.file(parts));
+		assert.equal(typeOfTab(), viewTypes.dataset);
+		const { session } = await panel();
+		const rows = session.shownRows;
+		assert.ok(rows > 0 && rows % 2 === 0, `${rows}`);
+		await writeFile(join(parts, 'part-2.parquet'), source);
+		for (let i = 0; i < 200 && !session.stale; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+		await session.again();
+		await session.settled();
+		assert.equal(session.shownRows, (rows / 2) * 3);
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+	});
+
 	test('a generated task opens, and is set in a recipe by an edit', async () => {
 		await vscode.commands.executeCommand(commandIds.openDataset, { task: 'addition', digits: 2, rows: 50 });
 		assert.equal(typeOfTab(), viewTypes.dataset);

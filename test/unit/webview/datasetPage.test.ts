@@ -325,8 +325,17 @@ test('how it was shown comes back after a reload', options, async (t) => {
 	const head = first.page.locator('.head-button').filter({ hasText: 'id' });
 	await head.focus();
 	await first.page.keyboard.press('Alt+ArrowRight');
+	const text = 'vscode-text-field[aria-label="Text that rows must hold"] input';
+	await first.page.locator(text).fill('EMBER LEAVES');
+	await count(first.page, /^49 of 601 rows$/);
+	await head.click();
+	await first.page.locator('[aria-sort="descending"]').waitFor();
 	const state = await first.state();
 	const second = await open(t, full, { state });
 	await second.page.getByLabel('Prompt').waitFor();
+	// Another window knows neither the filter nor the order: both are asked for again.
+	await count(second.page, /^49 of 601 rows$/);
+	await second.page.locator('[aria-sort="descending"]').waitFor();
+	assert.equal(await second.page.locator(text).inputValue(), 'EMBER LEAVES');
 	assert.deepEqual(await second.state(), state);
 });
