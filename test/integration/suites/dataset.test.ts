@@ -67,7 +67,7 @@ suite('datasets', () => {
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
-	test('a folder of Parquet files opens as one dataset, follows its files, and is set in a recipe', async () => {
+	test('a folder of Parquet files opens as one dataset, and follows its files', async () => {
 		const fixtures = 'test/fixtures/trl-quirks/completions';
 		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
 			extensionPath: string;
