@@ -1,7 +1,7 @@
 import { comparePaired, type PairedComparison } from '../../src/core/evaluation/pairProblems.ts';
 import type { HeldOut, PairResult } from '../../src/protocol/runComparisonMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
-import { element, fill } from '../lib/dom.ts';
+import { element, fill, setAria } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
@@ -153,7 +153,7 @@ export class HeldOutView {
 			},
 		});
 		choice.element.querySelector('vscode-dropdown')?.setAttribute('aria-label', `Evaluation of ${name}`);
-		if (choice.element.matches('vscode-dropdown')) choice.element.setAttribute('aria-label', `Evaluation of ${name}`);
+		if (choice.element.matches('vscode-dropdown')) setAria(choice.element, 'label', `Evaluation of ${name}`);
 		const size = `${formatCount(shown.problems)} problems${shown.samples === 1 ? '' : `, ${formatNumber(shown.samples, 3)} samples each`}`;
 		return element(
 			'tr',

@@ -3,10 +3,11 @@ import type { DashboardAction, DashboardRun } from '../../src/protocol/dashboard
 import { type RovingFocus, rovingFocus } from '../lib/a11y.ts';
 import { formatValue } from '../lib/charts/plotScales.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
-import { element, fill, setAria, setText } from '../lib/dom.ts';
+import { element, fill, setAria, setText, setTitle } from '../lib/dom.ts';
 import { formatCount, formatDuration } from '../lib/format.ts';
 import { type IconName, icon } from '../lib/icons.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 import { explainMetric, metricContext } from './explanations.ts';
 import {
@@ -151,7 +152,7 @@ export class RunHeader extends Disposable {
 		this.element.hidden = run === null;
 		if (run === null) return;
 		setText(this.#name, run.name);
-		this.#name.title = run.name;
+		setTitle(this.#name, run.name);
 		this.#renderStatus(run);
 		for (const { action, control } of this.#actions) control.setHidden(!run.actions.includes(action));
 		// Another trainer's rollouts need no metrics beside them.
@@ -163,7 +164,7 @@ export class RunHeader extends Disposable {
 		this.#focus.settle();
 		const show = (fact: Fact, text: string | null): void => {
 			fact.root.hidden = text === null;
-			setText(fact.value, text ?? '');
+			setText(fact.value, plainLabel(text ?? ''));
 		};
 		show(this.#facts.trainer, run.format === undefined ? null : run.engine);
 		show(this.#facts.engine, run.format === undefined ? engineWords(run) : null);

@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import type { DatasetColumn, ShownRow } from '../../src/protocol/datasetMessages.ts';
-import { element, fill, setAria, setText } from '../lib/dom.ts';
+import { element, fill, setAria, setText, setTitle } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { VirtualList } from '../lib/virtualList.ts';
 import type { DatasetModel } from './datasetModel.ts';
@@ -230,7 +230,7 @@ export class RowTable extends Disposable {
 		for (const [i, cell] of cells.entries()) {
 			const text = shown.cells[i] ?? null;
 			setText(cell, text === null ? '' : plainLabel(text, 400));
-			cell.title = text !== null && text.length > 30 ? plainLabel(text, 400) : '';
+			setTitle(cell, text !== null && text.length > 30 ? plainLabel(text, 400) : '');
 		}
 	}
 

@@ -7,8 +7,9 @@ import {
 	vsCodeOption,
 	vsCodeTextField,
 } from '@vscode/webview-ui-toolkit';
-import { element, fill, setText, uniqueId } from './dom.ts';
+import { element, fill, setAria, setText, setTitle, uniqueId } from './dom.ts';
 import { type IconName, icon } from './icons.ts';
+import { visibleText } from './trace/hiddenCharacters.ts';
 
 /** Registers the components that the functions below make. Call once, before the first of them. */
 export function registerControls(): void {
@@ -62,12 +63,12 @@ export function button(options: ButtonOptions): ButtonControl {
 	const node = document.createElement('vscode-button') as ToolkitButton;
 	const isIcon = options.appearance === 'icon';
 	// The label precedes the appearance: the component would otherwise call itself "Icon Button".
-	node.setAttribute('aria-label', options.label);
+	setAria(node, 'label', options.label);
 	node.setAttribute('appearance', options.appearance ?? 'secondary');
 	const base = control(node);
 	const setLabel = (label: string, name: IconName | undefined = options.icon): void => {
-		node.setAttribute('aria-label', label);
-		node.title = options.title ?? (isIcon ? label : '');
+		setAria(node, 'label', label);
+		setTitle(node, options.title ?? (isIcon ? label : ''));
 		const symbol = name === undefined ? null : icon(name);
 		if (symbol && !isIcon) symbol.setAttribute('slot', 'start');
 		fill(node, symbol, isIcon ? null : label);
@@ -99,9 +100,9 @@ type ToolkitCheckbox = HTMLElement & { disabled: boolean; checked: boolean };
 
 export function checkbox(options: CheckboxOptions): CheckboxControl {
 	const node = document.createElement('vscode-checkbox') as ToolkitCheckbox;
-	node.textContent = options.label;
-	node.setAttribute('aria-label', options.label);
-	if (options.title !== undefined) node.title = options.title;
+	setText(node, options.label);
+	setAria(node, 'label', options.label);
+	if (options.title !== undefined) setTitle(node, options.title);
 	node.checked = options.checked;
 	if (options.checked) node.setAttribute('checked', '');
 	node.addEventListener('change', () => options.onChange(node.checked));
@@ -136,7 +137,7 @@ type ToolkitDropdown = HTMLElement & { disabled: boolean; value: string };
 
 export function dropdown(options: DropdownOptions): DropdownControl {
 	const node = document.createElement('vscode-dropdown') as ToolkitDropdown;
-	node.setAttribute('aria-label', options.label);
+	setAria(node, 'label', options.label);
 	const setChoices = (choices: readonly Choice[], value: string): void => {
 		fill(
 			node,
@@ -144,7 +145,7 @@ export function dropdown(options: DropdownOptions): DropdownControl {
 				const option = document.createElement('vscode-option');
 				option.setAttribute('value', choice.value);
 				if (choice.value === value) option.setAttribute('selected', '');
-				option.textContent = choice.label;
+				setText(option, choice.label);
 				return option;
 			}),
 		);
@@ -183,13 +184,14 @@ type ToolkitTextField = HTMLElement & { disabled: boolean; value: string };
 
 export function textField(options: TextFieldOptions): TextFieldControl {
 	const node = document.createElement('vscode-text-field') as ToolkitTextField;
+	const label = visibleText(options.label);
 	const name = (): void => {
-		if (node.getAttribute('aria-label') !== options.label) node.setAttribute('aria-label', options.label);
+		if (node.getAttribute('aria-label') !== label) setAria(node, 'label', label);
 	};
 	name();
 	// The component calls itself "Text field" each time it is put into the page.
 	new MutationObserver(name).observe(node, { attributes: true, attributeFilter: ['aria-label'] });
-	if (options.placeholder !== undefined) node.setAttribute('placeholder', options.placeholder);
+	if (options.placeholder !== undefined) node.setAttribute('placeholder', visibleText(options.placeholder));
 	if (options.icon !== undefined) {
 		const symbol = icon(options.icon);
 		symbol.setAttribute('slot', 'start');
@@ -235,7 +237,7 @@ export function slider(options: SliderOptions): SliderControl {
 	const output = element('output', { attributes: { for: id }, class: 'slider-value' });
 	const show = (value: number): void => {
 		setText(output, options.format(value));
-		input.setAttribute('aria-valuetext', options.format(value));
+		setAria(input, 'valuetext', options.format(value));
 	};
 	input.value = String(options.value);
 	show(options.value);

@@ -1,3 +1,5 @@
+import { visibleText } from './trace/hiddenCharacters.ts';
+
 export type Child = Node | string | number | null | undefined | false;
 
 export interface Properties {
@@ -19,6 +21,7 @@ const forbidden = /^(on|style$|srcdoc$|href$|src$)/i;
 
 /**
  * Builds an element. Children that are texts become text nodes: whatever a run folder or a model wrote stays text.
+ * In them and in labels, characters that are not seen but change how a text is read are written out.
  */
 export function element<K extends keyof HTMLElementTagNameMap>(
 	tag: K,
@@ -36,7 +39,7 @@ export function element(tag: string, properties?: Properties | null, ...children
 function apply(node: HTMLElement, properties: Properties): void {
 	if (properties.class !== undefined) node.className = properties.class;
 	if (properties.id !== undefined) node.id = properties.id;
-	if (properties.title !== undefined) node.title = properties.title;
+	if (properties.title !== undefined) setTitle(node, properties.title);
 	if (properties.role !== undefined) node.setAttribute('role', properties.role);
 	if (properties.tabIndex !== undefined) node.tabIndex = properties.tabIndex;
 	if (properties.hidden !== undefined) node.hidden = properties.hidden;
@@ -44,7 +47,7 @@ function apply(node: HTMLElement, properties: Properties): void {
 	for (const [name, value] of Object.entries(properties.data ?? {})) node.dataset[name] = String(value);
 	for (const [name, value] of Object.entries(properties.attributes ?? {})) {
 		if (forbidden.test(name)) throw new TypeError(`The attribute ${name} is not set through element().`);
-		node.setAttribute(name, String(value));
+		node.setAttribute(name, name === 'placeholder' ? visibleText(String(value)) : String(value));
 	}
 	for (const [name, listener] of Object.entries(properties.on ?? {})) {
 		node.addEventListener(name, listener as EventListener);
@@ -53,13 +56,13 @@ function apply(node: HTMLElement, properties: Properties): void {
 
 export function setAria(node: Element, name: string, value: string | number | boolean | null | undefined): void {
 	if (value === null || value === undefined) node.removeAttribute(`aria-${name}`);
-	else node.setAttribute(`aria-${name}`, String(value));
+	else node.setAttribute(`aria-${name}`, visibleText(String(value)));
 }
 
 export function append(node: Node, children: readonly Child[]): void {
 	for (const child of children) {
 		if (child === null || child === undefined || child === false) continue;
-		node.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+		node.appendChild(child instanceof Node ? child : document.createTextNode(visibleText(String(child))));
 	}
 }
 
@@ -71,7 +74,12 @@ export function fill(node: Element, ...children: readonly Child[]): void {
 
 /** Sets the text if it differs, so that unchanged nodes cause no layout and no announcement. */
 export function setText(node: Node, text: string): void {
-	if (node.textContent !== text) node.textContent = text;
+	const shown = visibleText(text);
+	if (node.textContent !== shown) node.textContent = shown;
+}
+
+export function setTitle(node: HTMLElement, text: string): void {
+	node.title = visibleText(text);
 }
 
 /** Words that only screen readers need. */

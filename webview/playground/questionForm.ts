@@ -1,6 +1,6 @@
 import { longestQuestion } from '../../src/protocol/playgroundMessages.ts';
 import { button, textField } from '../lib/controls.ts';
-import { element, setText } from '../lib/dom.ts';
+import { element, setText, setTitle } from '../lib/dom.ts';
 import { select } from '../lib/select.ts';
 import { type Field, fieldNames, type PlaygroundModel } from './playgroundModel.ts';
 
@@ -136,7 +136,7 @@ export class QuestionForm {
 		);
 		const template = [...new Set(own.filter((one) => one !== null))].join('  ·  ');
 		setText(this.#shownTemplate, form.mode === 'own' ? template : '');
-		this.#shownTemplate.title = template.slice(0, 2000);
+		setTitle(this.#shownTemplate, template.slice(0, 2000));
 		this.#shownTemplate.hidden = form.mode !== 'own' || template === '';
 		this.#templateRow.hidden = form.mode !== 'custom';
 		set(this.#template, form.template);

@@ -1,5 +1,5 @@
 import { button } from '../lib/controls.ts';
-import { element, setAria, setText } from '../lib/dom.ts';
+import { element, setAria, setText, setTitle } from '../lib/dom.ts';
 import { select } from '../lib/select.ts';
 import { faultOf } from './formSql.ts';
 import { type Condition, type FormColumn, type Operator, operatorNames, operatorsOf, valuesOf } from './queryForm.ts';
@@ -121,7 +121,7 @@ class ConditionLine {
 			columns.map(({ id, label, meaning }) => ({ value: id, label, title: meaning })),
 			column,
 		);
-		this.#column.element.title = known?.meaning ?? '';
+		setTitle(this.#column.element, known?.meaning ?? '');
 		this.#operator.set(
 			operatorsOf[kind].map((name) => ({ value: name, label: operatorNames[name] })),
 			operator,

@@ -9,7 +9,7 @@ import {
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
 import { LiveRegion } from '../lib/a11y.ts';
-import { element, fill, setText } from '../lib/dom.ts';
+import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { BehavioursView } from './behavioursView.ts';
@@ -188,7 +188,7 @@ export class App extends Disposable {
 		if (mode !== 'behaviours') this.#reasoning.stop();
 		this.#filters.element.hidden = mode !== 'group';
 		this.#view.dataset.mode = mode;
-		this.#view.setAttribute('aria-label', views[mode].element.getAttribute('aria-label') ?? mode);
+		setAria(this.#view, 'label', views[mode].element.getAttribute('aria-label') ?? mode);
 		fill(this.#view, views[mode].element);
 		this.#updateMode(true);
 	}

@@ -6,7 +6,7 @@ import { ChartTable } from '../lib/charts/chartTable.ts';
 import { Plot } from '../lib/charts/plot.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
 import { button, dropdown } from '../lib/controls.ts';
-import { element, fill, setAria } from '../lib/dom.ts';
+import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { formatNumber, formatPercent } from '../lib/format.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
@@ -200,7 +200,7 @@ export class BehavioursView extends Disposable {
 	#applyHidden(): void {
 		const hidden = new Set([...this.#hidden].map((behaviour) => `${this.#measure}.${behaviour}`));
 		this.#plot.setSettings({ hidden, smoothing: false, log: false });
-		this.#title.textContent = specOf(this.#measure).title;
+		setText(this.#title, specOf(this.#measure).title);
 	}
 
 	#value(behaviour: number, row: number): string {

@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { dropdown } from '../lib/controls.ts';
-import { element, setText, unseen } from '../lib/dom.ts';
+import { element, setText, setTitle, unseen } from '../lib/dom.ts';
 import { formatNumber, formatPercent } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -84,8 +84,11 @@ export class Browser extends Disposable {
 		const { rows } = this.#model.steps;
 		const trainer = this.#model.run?.trainer ?? null;
 		const told = (name: string | null | undefined) => (name && trainer ? ` (${name} of ${trainer.title})` : '');
-		this.#rewardName.title = plainLabel(`Mean total reward${told(trainer?.names.reward)}`, 200);
-		this.#deadName.title = plainLabel(`Share of groups whose rewards are all equal${told(trainer?.names.dead)}`, 200);
+		setTitle(this.#rewardName, plainLabel(`Mean total reward${told(trainer?.names.reward)}`, 200));
+		setTitle(
+			this.#deadName,
+			plainLabel(`Share of groups whose rewards are all equal${told(trainer?.names.dead)}`, 200),
+		);
 		const added = this.#stepTotal === 0 ? 0 : Math.max(0, rows.length - this.#stepTotal);
 		this.#stepTotal = rows.length;
 		const selected = this.#model.step === null ? -1 : this.#model.steps.indexOf(this.#model.step);
@@ -147,5 +150,5 @@ function drawStep(row: HTMLElement, { step, stage, reward, dead }: StepRow): voi
 		element('span', { class: 'step-reward' }, unseen(', mean reward '), formatNumber(reward, 3)),
 		element('span', { class: 'step-dead' }, unseen(', dead groups '), formatPercent(dead, 0)),
 	);
-	if (stage !== null) row.title = `Stage ${plainLabel(stage, 60)}`;
+	if (stage !== null) setTitle(row, `Stage ${plainLabel(stage, 60)}`);
 }

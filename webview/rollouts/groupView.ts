@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
-import { element, fill, setText } from '../lib/dom.ts';
+import { element, fill, setText, setTitle } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { formatNumber } from '../lib/format.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
@@ -349,7 +349,7 @@ export class GroupView extends Disposable {
 			this.#tokenChoice.setChoices(choices, tokenView);
 		}
 		this.#tokenChoice.setDisabled(views.length === 0);
-		this.#tokenChoice.element.title = views.length === 0 ? 'The tokens of these completions were not recorded' : '';
+		setTitle(this.#tokenChoice.element, views.length === 0 ? 'The tokens of these completions were not recorded' : '');
 		const shown = tokenView !== 'off' && recorded.has(tokenView);
 		this.#scale.hidden = !shown;
 		this.#legend.element.hidden = shown;

@@ -75,7 +75,7 @@ export class LabelView extends Disposable {
 					title: `${name}: ${rating} in PRM800K`,
 					onClick: () => this.#rate(rating),
 				}).element;
-				node.setAttribute('aria-label', `${name}, key ${shown}`);
+				setAria(node, 'label', `${name}, key ${shown}`);
 				return node;
 			}),
 			button({ label: 'Clear', title: 'No rating (Delete)', onClick: () => this.#labels.rate(null) }).element,

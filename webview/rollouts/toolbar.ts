@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import type { Split } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown, slider } from '../lib/controls.ts';
-import { element, fill, setText } from '../lib/dom.ts';
+import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
@@ -127,7 +127,7 @@ export class Toolbar extends Disposable {
 		const text = faults.unreadable === 1 ? '1 line could not be read' : `${faults.unreadable} lines could not be read`;
 		const badge = element('span', { class: 'badge warning', title: faults.examples.join('\n'), tabIndex: 0 });
 		setText(badge, text);
-		badge.setAttribute('aria-label', `${text}: ${faults.examples.join('; ')}`);
+		setAria(badge, 'label', `${text}: ${faults.examples.join('; ')}`);
 		badge.setAttribute('role', 'note');
 		fill(this.#faults, badge);
 	}

@@ -1,6 +1,6 @@
 import type { Interval } from '../../src/protocol/strategyComparison.ts';
 import { nextFocus } from '../lib/a11y.ts';
-import { element, fill } from '../lib/dom.ts';
+import { element, fill, setText } from '../lib/dom.ts';
 import type { Theme } from '../lib/theme.ts';
 import { colourOf, mark, svg } from './marks.ts';
 import { logScale, type Scale, shareScale } from './plotScale.ts';
@@ -125,7 +125,7 @@ export class IntervalPlot {
 			svg('circle', { class: 'halo', cx: px, cy: py, r: 10, fill: 'transparent', stroke: 'none' }),
 		);
 		const title = svg('title', {});
-		title.textContent = point.words;
+		setText(title, point.words);
 		const shape = mark(theme, line.style, line.bound);
 		shape.setAttribute('transform', `translate(${px} ${py})`);
 		node.append(shape, title);
@@ -193,7 +193,7 @@ function axes(x: Scale, y: Scale, width: number, theme: Theme, label: string): S
 	const bottom = height - margin.bottom;
 	const words = (text: string, place: Readonly<Record<string, string | number>>) => {
 		const node = svg('text', { fill: theme.secondary, 'font-size': theme.fontSize * 0.9, ...place });
-		node.textContent = text;
+		setText(node, text);
 		return node;
 	};
 	const line = (d: string, colour: string) => svg('path', { d, stroke: colour, fill: 'none', 'stroke-width': 1 });

@@ -1,5 +1,5 @@
 import { button, dropdown } from '../lib/controls.ts';
-import { element, fill, setText } from '../lib/dom.ts';
+import { element, fill, setText, setTitle } from '../lib/dom.ts';
 import { formatCount, formatCounted, formatDuration } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { stopWords } from './eventWords.ts';
@@ -70,7 +70,7 @@ export class PageHeader {
 		if (main === null) return;
 		const { source, latest, complete } = main;
 		setText(this.#title, plainLabel(source.title, 200) || 'Search tree');
-		this.#title.title = plainLabel(source.path, 500);
+		setTitle(this.#title, plainLabel(source.path, 500));
 		const { outcome } = latest;
 		const state = source.running ? 'running' : outcome !== null ? 'ended' : complete ? 'not ended' : 'loading';
 		setText(this.#state, state);

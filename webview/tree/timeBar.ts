@@ -1,6 +1,6 @@
 import { Disposable, toDisposable } from '../../src/base/disposable.ts';
 import { button, dropdown } from '../lib/controls.ts';
-import { element, fill, setText } from '../lib/dom.ts';
+import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { formatCount, formatDuration } from '../lib/format.ts';
 import { describeEvent, eventNames } from './eventWords.ts';
 import { advance, type PlayState, type Speed, speeds } from './player.ts';
@@ -140,6 +140,6 @@ export class TimeBar extends Disposable {
 				` ${describeEvent(event)}`,
 			);
 		}
-		this.#range.setAttribute('aria-valuetext', `${this.#place.textContent}: ${this.#words.textContent ?? ''}`);
+		setAria(this.#range, 'valuetext', `${this.#place.textContent}: ${this.#words.textContent ?? ''}`);
 	}
 }

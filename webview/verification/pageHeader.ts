@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import type { ResultPart } from '../../src/protocol/verificationMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
-import { element, fill, setText } from '../lib/dom.ts';
+import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ResultsModel } from './resultsModel.ts';
 
@@ -84,7 +84,7 @@ export class PageHeader extends Disposable {
 		if (place === null) return;
 		setText(this.#title, plainLabel(place.reward, 200));
 		setText(this.#file, plainLabel(fileLabel, 300));
-		this.#file.setAttribute('aria-label', `Open ${plainLabel(fileLabel, 300)}`);
+		setAria(this.#file, 'label', `Open ${plainLabel(fileLabel, 300)}`);
 		this.#again.setLabel(againNames[place.view]);
 		this.#verify.setHidden(place.view === 'verification');
 		this.#audit.setHidden(place.view === 'audit');

@@ -49,8 +49,19 @@ export async function eachOtherTheme(view: Webview, act: (theme: ThemeName) => P
 }
 
 export async function fitsWidth({ page }: Webview, name: string): Promise<void> {
-	const [needed, there] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
-	assert.ok(needed <= there, `${name}: the page scrolls sideways: ${needed} of ${there} px`);
+	const [needed, there, beyond] = await page.evaluate(() => {
+		const { scrollWidth } = document.documentElement;
+		const beyond = scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')];
+		return [
+			scrollWidth,
+			innerWidth,
+			beyond
+				.filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
+				.slice(0, 12)
+				.map((node) => `${node.tagName.toLowerCase()}.${node.getAttribute('class')}`),
+		] as const;
+	});
+	assert.ok(needed <= there, `${name}: the page scrolls sideways: ${needed} of ${there} px: ${beyond.join(', ')}`);
 }
 
 /** Waits until what follows the size of the window has followed it. */

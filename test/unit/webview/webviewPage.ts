@@ -10,6 +10,13 @@ import { type ThemeName, themes } from './vscodeThemes.ts';
 
 const bundles = join(import.meta.dirname, '../../../dist/webview');
 
+/** Changes messages between a panel and its page on their way. */
+export interface Alteration {
+	/** @param method of the request that the message answers; null: it answers none */
+	toPage(message: unknown, method: string | null): unknown;
+	fromPage(message: unknown): unknown;
+}
+
 export interface WebviewOptions {
 	readonly app:
 		| 'dashboard'
@@ -28,6 +35,7 @@ export interface WebviewOptions {
 	/** What the app saved before. */
 	readonly state?: unknown;
 	readonly reducedMotion?: boolean;
+	readonly alteration?: Alteration;
 	/** What the app posts, as its panel receives it. */
 	readonly onMessage: (message: unknown) => void;
 }
@@ -145,11 +153,28 @@ async function freePane(browser: Browser, pane: Pane): Promise<void> {
  * and marks, and the three functions of `acquireVsCodeApi`. Nothing is loaded from a network.
  */
 export async function openWebview(browser: Browser, options: WebviewOptions): Promise<Webview> {
-	const { app, theme = 'dark', width = 1200, height = 800, state, onMessage, reducedMotion = true } = options;
+	const {
+		app,
+		theme = 'dark',
+		width = 1200,
+		height = 800,
+		state,
+		onMessage,
+		reducedMotion = true,
+		alteration,
+	} = options;
 	const pane = await openPane(browser);
 	const { page } = pane;
 	const errors: string[] = [];
-	pane.next = { onMessage, errors };
+	const methods = new Map<unknown, string>();
+	pane.next = {
+		errors,
+		onMessage: (message) => {
+			const { kind, id, method } = message as { kind?: unknown; id?: unknown; method?: unknown };
+			if (alteration && kind === 'request') methods.set(id, String(method));
+			onMessage(alteration ? alteration.fromPage(message) : message);
+		},
+	};
 	const size = page.viewportSize();
 	if (size?.width !== width || size.height !== height) await page.setViewportSize({ width, height });
 	await page.emulateMedia({ reducedMotion: reducedMotion ? 'reduce' : 'no-preference' });
@@ -168,7 +193,9 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 			}, themes[next]),
 		post: async (message) => {
 			if (!open) throw new Error('The webview is closed');
-			await page.evaluate((data) => window.postMessage(data, '*'), message);
+			const { id } = message as { id?: unknown };
+			const sent = alteration ? alteration.toPage(message, methods.get(id) ?? null) : message;
+			await page.evaluate((data) => window.postMessage(data, '*'), sent);
 		},
 		state: () => page.evaluate(() => (window as unknown as { savedState: unknown }).savedState),
 		violations: (rules = 'all') => violations(page, rules),

@@ -1,4 +1,4 @@
-import { element } from '../dom.ts';
+import { element, setAria, setTitle } from '../dom.ts';
 import { formatNumber } from '../format.ts';
 import { type StatisticColumn, statisticNames, stripOf } from './statisticScale.ts';
 
@@ -58,8 +58,8 @@ export class TokenStrip {
 		}, 0);
 		const where = `most open at token ${open + 1} (${formatNumber(values[open] ?? null, 3)})`;
 		const words = `${statisticNames[column.name]} over ${values.length} tokens: mean ${formatNumber(mean, 3)}, ${where}`;
-		this.element.setAttribute('aria-label', `${words}; ${forks.length} forks`);
-		this.element.title = words;
+		setAria(this.element, 'label', `${words}; ${forks.length} forks`);
+		setTitle(this.element, words);
 	}
 
 	mark(token: number): void {

@@ -96,14 +96,19 @@ export function hiddenCharacters(text: string, start = 0, end = text.length): Hi
 	return found;
 }
 
+/** The text with hidden characters written out. */
+export function visibleText(text: string): string {
+	let out = '';
+	let at = 0;
+	for (const character of hiddenCharacters(text)) {
+		out += `${text.slice(at, character.start)}⟨${character.label}⟩`;
+		at = character.end;
+	}
+	return out + text.slice(at);
+}
+
 /** A short text with hidden characters written out, for attributes and one-line labels; line breaks become spaces. */
 export function plainLabel(text: string, limit = 200): string {
 	const cut = text.length > limit ? `${text.slice(0, limit)}…` : text;
-	let out = '';
-	let at = 0;
-	for (const character of hiddenCharacters(cut)) {
-		out += `${cut.slice(at, character.start)}⟨${character.label}⟩`;
-		at = character.end;
-	}
-	return (out + cut.slice(at)).replace(/\s+/g, ' ').trim();
+	return visibleText(cut).replace(/\s+/g, ' ').trim();
 }

@@ -1,5 +1,5 @@
 import type { IDisposable } from '../../../src/base/disposable.ts';
-import { element } from '../dom.ts';
+import { element, setTitle } from '../dom.ts';
 import { VirtualList } from '../virtualList.ts';
 import type { CompletionTrace, RegionBlock, RegionKind } from './completionTrace.ts';
 import { hiddenCharacters } from './hiddenCharacters.ts';
@@ -157,7 +157,7 @@ export function appendMarked(node: HTMLElement, text: string, start: number, end
 			{ class: segment.marks.map(({ kind }) => `m-${kind}`).join(' '), data: { at: segment.start } },
 			content,
 		);
-		if (title.length > 0) span.title = typeof title === 'string' ? title : title.join('\n');
+		if (title.length > 0) setTitle(span, typeof title === 'string' ? title : title.join('\n'));
 		node.append(span);
 	}
 }

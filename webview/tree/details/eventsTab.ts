@@ -1,5 +1,5 @@
 import type { TreeEvent } from '../../../src/protocol/treeLog.ts';
-import { element, fill, setText } from '../../lib/dom.ts';
+import { element, fill, setText, setTitle } from '../../lib/dom.ts';
 import { formatCount, formatDuration } from '../../lib/format.ts';
 import { SelectionList } from '../../lib/selectionList.ts';
 import { describeEvent, eventNames } from '../eventWords.ts';
@@ -80,6 +80,6 @@ export class EventsTab implements DetailTab {
 			element('span', { class: 'event-words' }, describeEvent(event)),
 			element('span', { class: 'event-time quiet' }, formatDuration(event.at)),
 		);
-		row.title = describeEvent(event);
+		setTitle(row, describeEvent(event));
 	}
 }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { hiddenCharacters } from '../../../webview/lib/trace/hiddenCharacters.ts';
+import { fitsWidth } from './webviewLooks.ts';
+import type { Webview } from './webviewPage.ts';
+
+/** Elements and attributes that no page makes of its own accord, or that are made of a text that is markup. */
+const foreign =
+	'[data-hostile], img, iframe, form[action], object, embed, base, meta[http-equiv=refresh], a[href], #app style, #app script, script:not([nonce]), marquee, [onerror], [onload], [onclick], [srcdoc]';
+
+/**
+ * Hostile texts on a page are nothing but text: they made no element, ran nothing, hide no character, and the layout
+ * holds. What they would load or run is among the view's errors, which whoever opened the view looks at in the end.
+ */
+export async function harmless(view: Webview, name: string): Promise<void> {
+	const { page } = view;
+	const found = await page.evaluate((selector) => {
+		const attributes = ['title', 'aria-label', 'aria-valuetext', 'aria-description', 'placeholder'];
+		const labels = [...document.querySelectorAll(attributes.map((attribute) => `[${attribute}]`).join(','))].flatMap(
+			(node) =>
+				attributes.map((attribute) => [`${node.tagName}.${node.className} ${attribute}`, node.getAttribute(attribute)]),
+		);
+		const texts: [string, string][] = [];
+		const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+		for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+			const parent = node.parentElement;
+			if (parent?.closest('script, style')) continue;
+			texts.push([`${parent?.tagName}.${parent?.className}`, node.textContent ?? '']);
+		}
+		return {
+			elements: [...document.querySelectorAll(selector)].map((node) => node.outerHTML.slice(0, 200)),
+			ran: 'hostile' in globalThis || 'polluted' in Object.prototype,
+			texts: [...texts, ...labels.filter((label): label is [string, string] => label[1] !== null)],
+		};
+	}, foreign);
+	assert.deepEqual(found.elements, [], `${name}: elements`);
+	assert.equal(found.ran, false, `${name}: a text ran`);
+	const hidden = new Map<string, string>();
+	for (const [where, text] of found.texts) {
+		const [first] = hiddenCharacters(text);
+		if (first) hidden.set(where, JSON.stringify(text.slice(Math.max(0, first.start - 30), first.end + 10)));
+	}
+	assert.deepEqual([...hidden], [], `${name}: hidden characters that are not written out`);
+	await fitsWidth(view, name);
+}

@@ -1,0 +1,366 @@
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type * as v from 'valibot';
+import { dashboardEventSchema, dashboardRequests } from '../../../src/protocol/dashboardMessages.ts';
+import { datasetEventSchema, datasetRequests } from '../../../src/protocol/datasetMessages.ts';
+import { panelEventSchema, panelRequests } from '../../../src/protocol/microscopeMessages.ts';
+import { playgroundEventSchema, playgroundRequests } from '../../../src/protocol/playgroundMessages.ts';
+import { queryEventSchema, queryRequests } from '../../../src/protocol/queryMessages.ts';
+import { comparisonEventSchema, comparisonRequests } from '../../../src/protocol/runComparisonMessages.ts';
+import { strategiesEventSchema, strategiesRequests } from '../../../src/protocol/strategiesMessages.ts';
+import { treeEventSchema } from '../../../src/protocol/treeLog.ts';
+import { treeViewEventSchema } from '../../../src/protocol/treeMessages.ts';
+import { type ResultPlace, resultEventSchema, resultRequests } from '../../../src/protocol/verificationMessages.ts';
+import type { RequestTable } from '../../../src/protocol/webviewMessages.ts';
+import { openTable } from '../../../src/runs/dataset/openTable.ts';
+import { root } from '../../scripts/paths.ts';
+import { launchChromium, skip } from '../../support/chromium.ts';
+import { hostileTexts } from '../../support/hostileTexts.ts';
+import { agentEvents, mctsEvents } from '../../support/treeEvents.ts';
+import { numberProblems } from '../rewards/audit/auditedProblems.ts';
+import { grpoRecipe, writeComparedRun } from './comparisonFixture.ts';
+import { openComparison } from './comparisonHarness.ts';
+import { writeMetricsRun } from './dashboardFixture.ts';
+import { openDashboard } from './dashboardHarness.ts';
+import { openDataset } from './datasetHarness.ts';
+import { harmless } from './hostileLooks.ts';
+import { hostileMessages, TextReplacement } from './hostileMessages.ts';
+import { writeMicroscopeRun } from './microscopeFixture.ts';
+import { adder, openPlayground, scripted } from './playgroundHarness.ts';
+import { openQuery } from './queryHarness.ts';
+import { queryTables } from './queryTables.ts';
+import { auditedNaive, comparedOn, recordedRun, resultsProject } from './resultsFixture.ts';
+import { openResults, withData, withJudgement } from './resultsHarness.ts';
+import { openRollouts } from './rolloutsHarness.ts';
+import { makeComparison, openStrategies } from './strategiesHarness.ts';
+import { openTranscript } from './transcriptHarness.ts';
+import { openTree } from './treeHarness.ts';
+import type { Alteration, Webview } from './webviewPage.ts';
+
+/*
+ * Each page with its panel's own session behind it, where every text on its way to the page (all that the schemas of its
+ * messages leave free: values and names in records) is replaced by a hostile one.
+ */
+
+const options = { timeout: 240_000, skip };
+const names = ['__proto__', 'constructor', 'hasOwnProperty', 'toString', '__defineGetter__'];
+const short = [...Object.values(hostileTexts).filter((text) => text.length <= 1200), ...names];
+const long = Object.values(hostileTexts)
+	.filter((text) => text.length > 1200)
+	.map((text) => text.slice(0, 5000));
+/** Each once in a cycle: panels cut most of what they send. */
+const giant = [`1 MB ${'line '.repeat(200_000)}`, 'a\n'.repeat(100_000), 'W'.repeat(200_000)];
+/** Several passes, so that a field gets other texts each time. */
+const passes = [
+	{ name: 'short texts', texts: short, begin: 0 },
+	{ name: 'short texts, others', texts: short, begin: 37 },
+	{ name: 'long texts', texts: [...giant, ...Array.from({ length: 8 }, () => long).flat()], begin: 0 },
+];
+
+let browser: Browser;
+let folder = '';
+before(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'hostile-pages-'));
+	if (!skip) browser = await launchChromium();
+});
+after(async () => {
+	await browser?.close();
+	await rm(folder, { recursive: true, force: true });
+});
+
+type Opened = Webview & { readonly faults: readonly string[] };
+
+/** Opens a page in each pass and looks at all that can be opened in it. */
+async function everyPass<View extends Opened>(
+	t: TestContext,
+	[events, requests]: readonly [v.GenericSchema, RequestTable],
+	open: (alteration: { readonly alteration: Alteration; readonly width: number }) => Promise<View>,
+	look: (view: View, harm: (name: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+	for (const { name, texts, begin } of passes) {
+		await t.test(name, async () => {
+			const replacement = new TextReplacement(texts, begin);
+			const view = await open({ alteration: hostileMessages(events, requests, replacement), width: 620 });
+			try {
+				await look(view, (what) => harmless(view, what));
+				assert.ok(replacement.count > 2, `${replacement.count} texts were replaced`);
+				assert.deepEqual([view.errors, view.faults], [[], []], 'errors of the page');
+			} finally {
+				await view.close();
+			}
+		});
+	}
+}
+
+/** Opens what is closed, tab by tab. */
+async function tabs(page: Page, harm: (name: string) => Promise<void>): Promise<void> {
+	const all = page.getByRole('tab');
+	for (let i = 0, count = await all.count(); i < count; i++) {
+		await all.nth(i).click();
+		await page.evaluate(() => {
+			for (const node of document.querySelectorAll('details')) node.open = true;
+		});
+		await frames(page);
+		await harm(`tab ${i + 1}`);
+	}
+}
+
+/** Waits for what is drawn with the next frames. */
+const frames = (page: Page) =>
+	page.evaluate(async () => {
+		for (let i = 0; i < 3; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+	});
+
+test('tree: hostile texts in every field', options, async (t) => {
+	await everyPass(
+		t,
+		[treeViewEventSchema, {}],
+		async (more) => openTree(browser, more),
+		async (view, harm) => {
+			const { page } = view;
+			for (const grown of [agentEvents(), mctsEvents({ nodes: 30 })]) {
+				const replacement = new TextReplacement(short, 11);
+				await view.show(grown.map((event) => replacement.apply(treeEventSchema, event) as typeof event));
+				await page.waitForSelector('[role=treeitem]', { state: 'attached' });
+				await page.locator('.tree-stage').focus();
+				for (const key of ['Home', 'ArrowRight', 'ArrowDown', 'ArrowRight', 'End']) {
+					await page.keyboard.press(key);
+					await frames(page);
+					await tabs(page, harm);
+					await page.locator('.tree-stage').focus();
+				}
+			}
+		},
+	);
+});
+
+test('query: hostile texts in every field', options, async (t) => {
+	const database = await queryTables();
+	await everyPass(
+		t,
+		[queryEventSchema, queryRequests],
+		(more) => openQuery(browser, database, more),
+		async ({ page }, harm) => {
+			await page.waitForSelector('.result .empty');
+			await page.locator('.runs-summary').click();
+			await page.locator('vscode-button[aria-label="Add Condition"]').click();
+			await harm('the form');
+			await page.getByRole('tab', { name: 'SQL' }).click();
+			for (const [statement, shown] of [
+				['FROM rollouts LIMIT 12', '.result-rows [data-index="0"]'],
+				["SELECT 'x' AS a, run, count(*) AS n FROM rollouts GROUP BY run", '.result-rows [data-index="0"]'],
+				['SELECT nothing FROM rollouts', '.failure'],
+			] as const) {
+				await page.getByLabel('SQL statement').fill(statement);
+				await page.keyboard.press('Control+Enter');
+				await page.waitForSelector(shown);
+				await tabs(page, harm);
+				await page.getByRole('tab', { name: 'SQL' }).click();
+			}
+		},
+	);
+});
+
+test('strategies: hostile texts in every field', options, async (t) => {
+	const made = await makeComparison({ samples: 2, bandSamples: 2 });
+	t.after(() => rm(dirname(made), { recursive: true, force: true }));
+	await everyPass(
+		t,
+		[strategiesEventSchema, strategiesRequests],
+		(more) => openStrategies(browser, made, more),
+		async ({ page }, harm) => {
+			await page.waitForSelector('.point');
+			await harm('the points');
+			await page.locator('.point-name').nth(2).click();
+			await page.waitForSelector('.searches tbody tr');
+			await page.locator('.point').first().hover();
+			await harm('the searches');
+		},
+	);
+});
+
+test('playground: hostile texts in every field', options, async (t) => {
+	const [first, second] = await Promise.all([scripted(adder, 'adder'), scripted(adder, 'other')]);
+	await everyPass(
+		t,
+		[playgroundEventSchema, playgroundRequests],
+		(more) => openPlayground(browser, { ...more, policies: [first, second] }),
+		async ({ page, session }, harm) => {
+			for (const [i, text] of ['What is 17 + 25?', 'fail', 'hostile'].entries()) {
+				await page.getByRole('textbox', { name: 'Question', exact: true }).fill(text);
+				await page.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');
+				await page.waitForFunction((n) => document.querySelectorAll('.history-row').length > n, i);
+				await session.settled;
+				await frames(page);
+				await harm(text);
+			}
+			await page.getByRole('button', { name: 'Tokens', exact: true }).click();
+			await frames(page);
+			await harm('tokens');
+		},
+	);
+});
+
+test('verification, audit and comparison of rewards: hostile texts in every field', options, async (t) => {
+	const project = await resultsProject(t);
+	const data = await project.verify();
+	const report = await auditedNaive(t, numberProblems.slice(0, 2));
+	const run = await recordedRun(project, 1, 3, 4);
+	const comparison = await comparedOn(t, run, project.made);
+	const { file } = project;
+	const at = {
+		verification: { view: 'verification', file, reward: 'graded' },
+		audit: { view: 'audit', file: report.file, reward: report.reward },
+		comparison: { view: 'comparison', file, reward: 'graded', answers: { run, with: 'HEAD' } },
+	} satisfies Record<string, ResultPlace>;
+	const befores = {
+		verification: withData(data),
+		audit: withJudgement(at.audit, report),
+		comparison: withJudgement(at.comparison, comparison),
+	};
+	for (const view of ['verification', 'audit', 'comparison'] as const) {
+		await t.test(view, (own) =>
+			everyPass(
+				own,
+				[resultEventSchema, resultRequests],
+				(more) => openResults(browser, at[view], { ...more, before: befores[view] }),
+				async ({ page }, harm) => {
+					await page.waitForSelector('.block-text');
+					await harm(view);
+					await tabs(page, harm);
+				},
+			),
+		);
+	}
+});
+
+test('dataset: hostile texts in every field', options, async (t) => {
+	const rows = Array.from({ length: 60 }, (_, i) => ({ question: `What is ${i}?`, answer: `${i}`, tags: ['a'], n: i }));
+	const file = join(folder, 'train.jsonl');
+	await writeFile(file, `${rows.map((row) => JSON.stringify(row)).join('\n')}\n{"broken": \n`);
+	await everyPass(
+		t,
+		[datasetEventSchema, datasetRequests],
+		(more) => openDataset(browser, 'train.jsonl', () => openTable(file), more),
+		async ({ page, session }, harm) => {
+			await page.locator('.grid-rows [data-index="0"] .row-number:not(:empty)').waitFor();
+			await session.addTests([file]);
+			await harm('rows');
+			await tabs(page, harm);
+			await page.locator('.grid-rows [data-index="5"] .cell').first().click();
+			await frames(page);
+			await harm('a row');
+		},
+	);
+});
+
+test('comparison of runs: hostile texts in every field', options, async (t) => {
+	const runs = [
+		await writeComparedRun(folder, { name: 'baseline', level: 0.45, recipe: grpoRecipe() }),
+		await writeComparedRun(folder, { name: 'higher clip', level: 0.9, recipe: grpoRecipe({ beta: 0.04 }) }),
+	];
+	await everyPass(
+		t,
+		[comparisonEventSchema, comparisonRequests],
+		(more) => openComparison(browser, runs, more),
+		async ({ page }, harm) => {
+			await page.waitForSelector('canvas');
+			await harm('curves');
+			await tabs(page, harm);
+		},
+	);
+});
+
+test('transcript: hostile texts in every field', options, async (t) => {
+	const texts = [...short, ...long, ...giant];
+	const file = join(folder, 'transcript.json');
+	const messages = texts.flatMap((text, i) => [
+		{ role: 'user', content: text, name: text.slice(0, 200) },
+		{
+			role: 'assistant',
+			content: text,
+			reasoning_content: text.slice(0, 5000),
+			tool_calls: [
+				{
+					id: `${i}`,
+					type: 'function',
+					function: {
+						name: text.slice(0, 200),
+						arguments: JSON.stringify({ [text.slice(0, 50)]: text.slice(0, 5000) }),
+					},
+				},
+			],
+		},
+		{
+			role: 'tool',
+			tool_call_id: i % 2 ? `${i}` : text.slice(0, 50),
+			name: text.slice(0, 200),
+			content: text.slice(0, 5000),
+		},
+	]);
+	await writeFile(file, JSON.stringify({ id: short[0], title: short[1], model: short[2], messages }));
+	const view = await openTranscript(browser, { kind: 'file', file }, { width: 620 });
+	t.after(() => view.close());
+	const { page } = view;
+	const harm = (name: string) => harmless(view, name);
+	await page.waitForSelector('.message');
+	await harm('messages');
+	await tabs(page, harm);
+	for (let at = 0; at < texts.length; at += 7) {
+		await page.evaluate((i) => document.querySelectorAll<HTMLElement>('.message-head')[i]?.click(), at % 8);
+		await page.keyboard.press('PageDown');
+		await frames(page);
+		await harm(`message ${at}`);
+	}
+	assert.deepEqual([view.errors, view.faults], [[], []], 'errors of the page');
+});
+
+test('dashboard: hostile texts in every field', options, async (t) => {
+	const run = join(folder, 'dashboard');
+	await writeMetricsRun(run, { sft: 10, grpo: 20, extra: (step) => ({ 'what/nobody/knows': step }) });
+	const trl = join(folder, 'trl');
+	await cp(join(root, 'test/fixtures/trl-run'), trl, { recursive: true });
+	for (const shown of [run, trl]) {
+		await everyPass(
+			t,
+			[dashboardEventSchema, dashboardRequests],
+			(more) => openDashboard(browser, shown, more),
+			async ({ page }, harm) => {
+				await page.waitForSelector('canvas');
+				await harm('charts');
+				await tabs(page, harm);
+			},
+		);
+	}
+});
+
+test('rollouts: hostile texts in every field', options, async (t) => {
+	const run = join(folder, 'bakery');
+	await writeMicroscopeRun(run, 2, 4);
+	await everyPass(
+		t,
+		[panelEventSchema, panelRequests],
+		(more) => openRollouts(browser, run, more),
+		async ({ page }, harm) => {
+			await page.waitForSelector('.card .block-text');
+			await harm('the group');
+			for (const [key, shown] of [
+				['d', '.compare-view'],
+				['s', '.label-view'],
+				['3', '.training-view'],
+				['4', '.behaviours-view'],
+			] as const) {
+				await page.keyboard.press(key);
+				await page.waitForSelector(shown);
+				await frames(page);
+				await harm(shown);
+				await page.keyboard.press('Escape');
+				await page.keyboard.press('1');
+			}
+		},
+	);
+});
