@@ -9,6 +9,8 @@ export interface ContainerPlan {
 	readonly limits: SandboxLimits;
 	/** Folder outside that holds the command's files; null: there are none. */
 	readonly files: string | null;
+	/** File outside with the filter of system calls; null: the engine's own is used. */
+	readonly filter: string | null;
 }
 
 /** Names that images use. */
@@ -18,7 +20,7 @@ const programs: Readonly<Record<SandboxProgram, string>> = { python: 'python3', 
 const field = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** Arguments for `docker run` and `podman run`, which understand the same ones. */
-export function containerArguments({ image, name, command, limits, files }: ContainerPlan): string[] {
+export function containerArguments({ image, name, command, limits, files, filter }: ContainerPlan): string[] {
 	const disk = limits.diskMb * 1_000_000;
 	const cpu = Math.max(1, Math.ceil(limits.cpuSeconds));
 	const memory = String(limits.memoryMb * 1_000_000);
@@ -36,6 +38,7 @@ export function containerArguments({ image, name, command, limits, files }: Cont
 		'--read-only',
 		...['--cap-drop', 'ALL'],
 		...['--security-opt', 'no-new-privileges'],
+		...(filter === null ? [] : ['--security-opt', `seccomp=${filter}`]),
 		...['--user', '65534:65534'],
 		...['--hostname', 'sandbox'],
 		...['--ipc', 'private'],

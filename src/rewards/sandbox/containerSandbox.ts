@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../base/failure.ts';
 import { containerArguments } from './containerArguments.ts';
@@ -16,6 +18,7 @@ import {
 	type SandboxProgram,
 	sandboxPrograms,
 } from './sandbox.ts';
+import { seccompProfile } from './seccompProfile.ts';
 import { superviseProcess } from './superviseProcess.ts';
 
 export type ContainerEngine = 'docker' | 'podman';
@@ -24,6 +27,15 @@ const engines: readonly ContainerEngine[] = ['docker', 'podman'];
 /** A container takes its time to start; the program's own clock starts with it. */
 const startAllowanceMs = 15_000;
 
+interface ContainerSetup {
+	readonly engine: ContainerEngine;
+	readonly image: string;
+	readonly programs: ReadonlySet<string>;
+	readonly gaps: readonly string[];
+	/** Whether our filter of system calls takes the place of the engine's own. */
+	readonly filtered: boolean;
+}
+
 class ContainerSandbox implements Sandbox {
 	readonly kind = 'container';
 	readonly description: string;
@@ -31,11 +43,13 @@ class ContainerSandbox implements Sandbox {
 	readonly #engine: ContainerEngine;
 	readonly #image: string;
 	readonly #programs: ReadonlySet<string>;
+	readonly #filtered: boolean;
 
-	constructor(engine: ContainerEngine, image: string, programs: ReadonlySet<string>, gaps: readonly string[]) {
+	constructor({ engine, image, programs, gaps, filtered }: ContainerSetup) {
 		this.#engine = engine;
 		this.#image = image;
 		this.#programs = programs;
+		this.#filtered = filtered;
 		this.gaps = gaps;
 		this.description = `${engine}, image ${image}: no network, a read-only system, no capabilities, nothing of this machine`;
 	}
@@ -52,11 +66,14 @@ class ContainerSandbox implements Sandbox {
 			const name = `reasoning-lab-${randomUUID()}`;
 			const engine = this.#engine;
 			const remove = () => promisify(execFile)(engine, ['rm', '--force', name], { timeout: 30_000 });
+			// Beside the program's files, which cannot have that name; not one of them.
+			const filter = this.#filtered ? join(folder.path, '.seccomp.json') : null;
+			if (filter !== null) await writeFile(filter, seccompProfile(), { mode: 0o444 });
 			return superviseProcess(
 				{
 					name: engine,
 					program: engine,
-					args: containerArguments({ image: this.#image, name, command, limits, files: folder.path }),
+					args: containerArguments({ image: this.#image, name, command, limits, files: folder.path, filter }),
 					environment: engineEnvironment(),
 					folder: tmpdir(),
 					// The tree here is the engine's client; the engine itself limits what runs inside.
@@ -82,6 +99,19 @@ class ContainerSandbox implements Sandbox {
 		// 137: killed from outside the program, which in a container the memory limit does.
 		return output.status === 137 && output.end === 'signal' ? { ...output, end: 'memory' as const } : output;
 	}
+}
+
+/** Programs of the image that come up. Fails with `unavailable` if the engine cannot start any container. */
+async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promise<Set<SandboxProgram>> {
+	const bare = new ContainerSandbox({ ...setup, programs: new Set(sandboxPrograms) });
+	const found = await Promise.all(
+		sandboxPrograms.map(async (program) => {
+			const flag = program === 'sh' ? ['-c', 'exit 0'] : ['--version'];
+			const { status } = await bare.run({ program, args: flag });
+			return status === 0 ? [program] : [];
+		}),
+	);
+	return new Set(found.flat());
 }
 
 /** The client finds its engine by these; nothing of them reaches the container. */
@@ -124,15 +154,17 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 					() => '',
 				),
 			);
-			const bare = new ContainerSandbox(engine, image, new Set(sandboxPrograms), gaps);
-			const found = await Promise.all(
-				sandboxPrograms.map(async (program) => {
-					const flag = program === 'sh' ? ['-c', 'exit 0'] : ['--version'];
-					const { status } = await bare.run({ program, args: flag });
-					return status === 0 ? [program] : [];
-				}),
-			);
-			return new ContainerSandbox(engine, image, new Set(found.flat()), gaps);
+			const setup = { engine, image, gaps };
+			const filtered = await startablePrograms({ ...setup, filtered: true }).catch(() => new Set<SandboxProgram>());
+			if (filtered.size > 0) return new ContainerSandbox({ ...setup, programs: filtered, filtered: true });
+			const programs = await startablePrograms({ ...setup, filtered: false });
+			const missing = 'a list of allowed system calls (the engine starts nothing with it; its own filter is used)';
+			return new ContainerSandbox({
+				...setup,
+				programs,
+				filtered: false,
+				gaps: programs.size > 0 ? [...gaps, missing] : gaps,
+			});
 		}
 		throw new Failure(
 			'unavailable',

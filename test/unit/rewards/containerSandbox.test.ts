@@ -8,6 +8,8 @@ import { containerArguments } from '../../../src/rewards/sandbox/containerArgume
 import { containerGaps } from '../../../src/rewards/sandbox/containerGaps.ts';
 import { containerSandbox } from '../../../src/rewards/sandbox/containerSandbox.ts';
 import { defaultSandboxLimits } from '../../../src/rewards/sandbox/sandbox.ts';
+import { seccompProfile } from '../../../src/rewards/sandbox/seccompProfile.ts';
+import { allowedCalls } from '../../../src/rewards/sandbox/systemCalls.ts';
 
 const dockerInfo = { MemoryLimit: true, PidsLimit: true, SecurityOptions: ['name=seccomp,profile=builtin'] };
 
@@ -24,6 +26,8 @@ fs.appendFileSync(path.join(__dirname, 'log'), JSON.stringify(args) + '\\n');
 if (args[0] === 'image') process.stdout.write(said('image', '[{"Config":{"Env":[]}}]'));
 if (args[0] === 'info') process.stdout.write(said('info', ''));
 if (args[0] === 'run') {
+	const refused = said('refused', '');
+	if (refused !== '' && args.some((arg) => arg.startsWith(refused))) process.exit(125);
 	process.stdout.write(said('stdout', ''));
 	process.stderr.write(said('stderr', ''));
 	process.exitCode = Number(said('status', '0'));
@@ -85,6 +89,36 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		const name = run[run.indexOf('--name') + 1];
 		assert.deepEqual(all.at(-1), ['rm', '--force', name]);
 		assert.deepEqual(await readdir(temporary), []);
+	});
+
+	it('starts programs with our filter of system calls, or says that the engine does not take it', async () => {
+		const filtersOf = async () =>
+			(await calls()).filter(([verb]) => verb === 'run').map((args) => args.find((arg) => arg.startsWith('seccomp=')));
+		const sandbox = await containerSandbox('x');
+		await sandbox.run({ program: 'python', args: [] });
+		assert.match((await filtersOf()).at(-1) ?? '', /^seccomp=.*\/reasoning-lab-\w+\/\.seccomp\.json$/);
+		await says('refused', 'seccomp=');
+		const without = await containerSandbox('x');
+		assert.match(without.gaps.join(), /^a list of allowed system calls \(the engine/);
+		await without.run({ program: 'python', args: [] });
+		assert.equal((await filtersOf()).at(-1), undefined);
+		await rm(join(folder, 'refused'));
+	});
+
+	it('allows in a profile what the filter of the other sandbox allows, and no namespaces', () => {
+		const { defaultAction, syscalls } = JSON.parse(seccompProfile()) as {
+			defaultAction: string;
+			syscalls: { names: string[]; action: string; args: { index: number; value: number; op: string }[] }[];
+		};
+		assert.equal(defaultAction, 'SCMP_ACT_ERRNO');
+		const free = syscalls.filter(({ action, args }) => action === 'SCMP_ACT_ALLOW' && args.length === 0);
+		assert.deepEqual(
+			free.flatMap(({ names }) => names),
+			[...allowedCalls.map(({ name }) => name), 'ioctl'],
+		);
+		// Engines take two comparisons of the same argument in one rule for two rules, either of which is enough.
+		for (const { names, args } of syscalls)
+			assert.equal(new Set(args.map(({ index }) => index)).size, args.length, `${names}`);
 	});
 
 	it('reads the path of a file as one field, whatever is in it', async () => {
@@ -159,6 +193,7 @@ describe('arguments of a container', () => {
 			command: { program: 'sh', args: [] },
 			limits: { ...defaultSandboxLimits, processes: 7 },
 			files: null,
+			filter: null,
 		});
 		assert.equal(args[args.indexOf('--pids-limit') + 1], '8');
 	});

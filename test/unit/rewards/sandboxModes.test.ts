@@ -96,6 +96,7 @@ describe('a container', () => {
 		command: { program: 'python' as const, args: ['-B', 'main.py'], files: { 'main.py': 'print(1)' } },
 		limits: { ...defaultSandboxLimits, memoryMb: 100, processes: 7, diskMb: 5, fileMb: 2 },
 		files: '/tmp/files',
+		filter: null,
 	};
 	const args = containerArguments(plan);
 	const optionsOf = (option: string) => args.flatMap((one, i) => (one === option ? [args[i + 1]] : []));
