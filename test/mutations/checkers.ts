@@ -23,12 +23,26 @@ export const checkers: readonly {
 const pytestParts =
 	/^(?:class PytestOutcomes|def last_line|def run_pytest|def find_pytest|def is_for_pytest)\b[\s\S]*?(?=^(?:class|def) )/gm;
 
+/** Lines on which a change shows nowhere, each for its reason. */
+const withoutEffect: readonly RegExp[] = [
+	// How much is read at once, and how long a full or empty pipe is waited for.
+	/Buffer\.alloc\(/,
+	/Atomics\.wait\(/,
+	// What a test counts is set anew before each.
+	/^(?:const )?state = \{/,
+];
+
 /** Places without a second one on the same line. */
 export function checkerPlaces(file: string, count: number, seed: number): Place[] {
 	const text = readFileSync(join(root, file), 'utf8');
 	const left = [...text.matchAll(pytestParts)].map((match) => [match.index, match.index + match[0].length] as const);
+	const lines = text.split('\n');
 	const lineOf = ({ start }: Place) => text.slice(0, start).split('\n').length;
-	const places = placesOf(root, file).filter(({ start }) => !left.some(([from, to]) => from <= start && start < to));
+	const places = placesOf(root, file).filter(
+		(place) =>
+			!left.some(([from, to]) => from <= place.start && place.start < to) &&
+			!withoutEffect.some((pattern) => pattern.test(lines[lineOf(place) - 1] as string)),
+	);
 	const random = Random.of(seed, `mutations of ${file}`);
 	const chosen: Place[] = [];
 	while (chosen.length < count && places.length > 0) {

@@ -55,6 +55,11 @@ export const pythonCases: readonly CheckerCase[] = [
 	given(square, asserted('for x in []:\n    assert solve(x) == 1\nsolve(1)'), [0, 1]),
 	given(square, asserted('assert solve(3) == 9\nraise ValueError()\nassert solve(3) == 9'), [1, 2]),
 	given(square, asserted('assert solve(3) == 9\nsolve()'), [1, 2]),
+	given(
+		square,
+		asserted('assert solve(3) == 9\nraise ValueError()\nassert solve(3) == 9\nassert solve(3) == 9'),
+		[1, 3],
+	),
 	given(square, asserted('assert (solve(3) == 9'), 'fault'),
 	given(square, asserted('import no_such_module\nassert solve(3) == 9'), 'fault'),
 	given(
