@@ -1,15 +1,15 @@
-import { parseBoundedJson } from '../../base/boundedJson.ts';
+import { type JsonLimits, parseBoundedJson } from '../../base/boundedJson.ts';
 
 /**
  * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity, which are no JSON, read as null. Fails like
  * `JSON.parse` when there are other faults.
  */
-export function parseLooseJson(text: string): unknown {
+export function parseLooseJson(text: string, limits: JsonLimits = {}): unknown {
 	try {
-		return parseBoundedJson(text);
+		return parseBoundedJson(text, limits);
 	} catch (error) {
 		if (!text.includes('NaN') && !text.includes('Infinity')) throw error;
-		return parseBoundedJson(withoutBareTokens(text));
+		return parseBoundedJson(withoutBareTokens(text), limits);
 	}
 }
 

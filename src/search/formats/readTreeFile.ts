@@ -10,6 +10,8 @@ import { readTreeLog } from '../treeLogFile.ts';
 
 /** Larger files of other programs are not read: each is one JSON value. */
 export const largestTreeFile = 64 << 20;
+/** Nodes of other programs lie in each other; the readers of formats keep lists of what is to do and call themselves nowhere. */
+const deepestTreeFile = 1_000_000;
 export const treeLimits: TreeLimits = { nodes: 500_000, trees: 10_000 };
 /** Of the start of a log of our own; longer ones begin with a prompt that nobody reads. */
 const longestStart = 4 << 20;
@@ -46,7 +48,7 @@ export async function readTreeFile(path: string): Promise<TreeFile> {
 	});
 	let value: unknown;
 	try {
-		value = parseLooseJson(text);
+		value = parseLooseJson(text, { depth: deepestTreeFile });
 	} catch (error) {
 		throw new Failure('corrupt', `${name} is not JSON: ${(error as Error).message.slice(0, 200)}.`, wanted());
 	}
