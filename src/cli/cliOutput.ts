@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import { hiddenCharacters } from '../core/text/hiddenCharacters.ts';
 
 /** Where a verb writes: people's text or, with `--json`, one JSON object a line and nothing else on stdout. */
 export class CliOutput {
@@ -25,8 +26,13 @@ export class CliOutput {
 		return this.#out.columns || 80;
 	}
 
-	/** A line for people; with `--json` nothing. */
+	/** A line for people, or several; with `--json` nothing. What a terminal would act on is replaced, whoever wrote it. */
 	line(text: string): void {
+		this.document(printableLines(text));
+	}
+
+	/** A text word for word, as a file would hold it; with `--json` nothing. */
+	document(text: string): void {
 		if (!this.json) this.#out.write(`${text}\n`);
 	}
 
@@ -37,17 +43,17 @@ export class CliOutput {
 
 	/** A line for people that is no result: on stderr, with `--json` too. */
 	note(text: string): void {
-		this.#err.write(`${text}\n`);
+		this.#err.write(`${printableLines(text)}\n`);
 	}
 
 	/** An object for machines; without `--json` nothing. */
 	object(value: unknown): void {
-		if (this.json) this.#out.write(`${JSON.stringify(value)}\n`);
+		if (this.json) this.#out.write(`${jsonLine(value)}\n`);
 	}
 
 	/** The one line that `--summary` asks for, with and without `--json`. */
 	summary(value: unknown): void {
-		this.#out.write(`${JSON.stringify(value)}\n`);
+		this.#out.write(`${jsonLine(value)}\n`);
 	}
 
 	/** One sentence and the action on stderr; with `--json` also as the last object on stdout. */
@@ -59,10 +65,29 @@ export class CliOutput {
 	}
 }
 
-/** Joiners (U+200C, U+200D) stay where emoji and scripts other than Latin need them: after no ASCII character. */
-const acting = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}|(?<![^\p{Cc}\p{Cf}\x20-\x7f])[\u200c\u200d]/gu;
-
-/** Text without control characters, what turns its direction and what has no width: a foreign run's must not drive the terminal. */
+/** Text in one line without control characters, what turns its direction and what has no width: a foreign run's must not drive the terminal. */
 export function printable(text: string): string {
-	return text.replace(acting, ' ');
+	const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ');
+	let out = '';
+	let at = 0;
+	for (const { start, end } of hiddenCharacters(line)) {
+		out += `${line.slice(at, start)} `;
+		at = end;
+	}
+	return out + line.slice(at);
+}
+
+/** The same in lines, and tabs stay. */
+function printableLines(text: string): string {
+	return text
+		.split('\n')
+		.map((line) => line.split('\t').map(printable).join('\t'))
+		.join('\n');
+}
+
+/** JSON in which nothing acts on a terminal: JSON itself escapes the first 32 characters alone. */
+function jsonLine(value: unknown): string {
+	const escaped = (text: string) =>
+		Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
+	return JSON.stringify(value).replace(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
 }

@@ -39,7 +39,7 @@ export function displayLines(progress: RunProgress, columns: number, paint: Pain
 	const head = fitting(
 		[
 			printable(record.name),
-			status === 'running' ? progress.stage : `${status}`,
+			status === 'running' ? printable(progress.stage) : `${status}`,
 			`step ${progress.step}${total === null ? '' : `/${total}`}`,
 			formatDuration(progress.elapsed),
 			...(eta === null || status !== 'running' ? [] : [`at most ${formatDuration(eta)} left`]),
@@ -72,7 +72,7 @@ export function displayLines(progress: RunProgress, columns: number, paint: Pain
 export function plainLine(progress: RunProgress): string {
 	const { record, last } = progress;
 	const total = record?.totalSteps;
-	const parts = [`${progress.stage} step ${progress.step}${total == null ? '' : `/${total}`}`];
+	const parts = [`${printable(progress.stage)} step ${progress.step}${total == null ? '' : `/${total}`}`];
 	if (last !== null) parts.push(`${progress.shown} ${formatNumber(progress.history.at(-1))}`);
 	const accuracy = heldOut(progress);
 	if (accuracy !== null) parts.push(accuracy);

@@ -72,7 +72,7 @@ export const queryVerb: Verb = {
 				output.object({ columns, rows, truncated, millis, runs });
 			} else if (values.csv) {
 				// On a terminal texts are made harmless; into a file or a pipe they go as they were recorded.
-				for (const line of csvLines(table)) output.line(output.isTerminal ? printable(line) : line);
+				for (const line of csvLines(table)) output.document(output.isTerminal ? printable(line) : line);
 			} else {
 				for (const line of tableLines(table)) output.line(line);
 			}

@@ -53,7 +53,7 @@ export const reportVerb: Verb = {
 			const text = renderers[format](report.document);
 			if (values.out === '-') {
 				output.object({ kind: 'report', path: null, format, text, runs, gaps, claims });
-				output.line(text.trimEnd());
+				output.document(text.trimEnd());
 				return 0;
 			}
 			const path = resolve(values.out ?? `${safeName(report.document.title)}-report.${endings[format]}`);

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
-import { withoutLinks } from './runView.ts';
+import { plainSentence } from './runView.ts';
 
 /** Something that a notification offers to do. */
 export interface NoticeAction {
@@ -58,7 +58,7 @@ export class Notices extends Disposable {
 
 	async #show(level: keyof typeof ask, words: string, actions: readonly NoticeAction[]): Promise<void> {
 		// A failure may quote a run folder, a recipe or a log.
-		const text = withoutLinks(words);
+		const text = plainSentence(words);
 		this.#shown.fire({ level, text, actions: actions.map((action) => action.title) });
 		const chosen = await ask[level](text, actions);
 		try {

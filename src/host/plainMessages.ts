@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { withoutLinks } from './runView.ts';
+import { plainSentence } from './runView.ts';
 
 /*
  * A notification makes links of Markdown, of commands too, and what it tells may come from a server, a file or a model. So every
@@ -7,9 +7,9 @@ import { withoutLinks } from './runView.ts';
  */
 
 export function showError(text: string): void {
-	void vscode.window.showErrorMessage(withoutLinks(text));
+	void vscode.window.showErrorMessage(plainSentence(text));
 }
 
 export function showWarning(text: string): void {
-	void vscode.window.showWarningMessage(withoutLinks(text));
+	void vscode.window.showWarningMessage(plainSentence(text));
 }

@@ -92,12 +92,22 @@ export function elapsedOf(view: RunView, now: number): number | null {
  * go, `$(icon)` and links are broken up, and the length is bounded.
  */
 export function displayText(text: string, longest = 120): string {
-	const clean = withoutLinks(text)
-		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-		.replace(/\$\(/g, '$ (')
-		.replace(/\s+/g, ' ')
-		.trim();
-	return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
+	const clean = withoutHidden(withoutLinks(text)).replace(/\$\(/g, '$ (').replace(/\s+/g, ' ').trim();
+	// Half of a pair of surrogates would be a character of its own.
+	return clean.length > longest ? `${clean.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…` : clean;
+}
+
+/** Without what is not seen but acts: controls, marks of direction, invisible characters; that of an emoji stays. */
+function withoutHidden(text: string): string {
+	return text.replace(
+		/(?!(?<=[\p{Extended_Pictographic}#*\d])[\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu,
+		' ',
+	);
+}
+
+/** A sentence for a notification, which may quote what somebody else wrote: no link comes of it, and nothing in it is hidden. */
+export function plainSentence(text: string): string {
+	return withoutHidden(withoutLinks(text));
 }
 
 /**

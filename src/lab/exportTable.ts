@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rename, rm, stat } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
+import { spreadsheetText } from '../core/text/spreadsheetText.ts';
 import { Database, type SqlResult } from './duckdb.ts';
 
 /**
@@ -56,9 +57,11 @@ function typeOf(result: SqlResult, column: number): string {
 /** A column as CSV has it: text that a spreadsheet would run gets an apostrophe before it (`spreadsheetText`). */
 function cellOf(name: string, type: string): string {
 	const column = quoted(name);
-	if (type !== 'VARCHAR') return column;
+	// Names of rewards are columns, and whoever wrote the run chose them.
+	const head = quoted(spreadsheetText(name));
+	if (type !== 'VARCHAR') return `${column} as ${head}`;
 	const runs = `regexp_matches(${column}, '^[=+\\-@\\t\\r]') and try_cast(${column} as double) is null`;
-	return `case when ${runs} then '''' || ${column} else ${column} end as ${column}`;
+	return `case when ${runs} then '''' || ${column} else ${column} end as ${head}`;
 }
 
 function unique(names: readonly string[]): string[] {

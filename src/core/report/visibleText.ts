@@ -1,3 +1,5 @@
+import { hiddenCharacters } from '../text/hiddenCharacters.ts';
+
 const pictures = 0x2400;
 
 /**
@@ -5,9 +7,14 @@ const pictures = 0x2400;
  * writing or hides as its number, halves of surrogate pairs as U+FFFD. Line feeds and tabs stay.
  */
 export function visibleText(text: string): string {
-	return text
-		.replace(/\r\n/g, '\n')
-		.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\u{e0000}-\u{e007f}]/gu, shown);
+	const lines = text.replace(/\r\n/g, '\n');
+	let out = '';
+	let at = 0;
+	for (const { start, end } of hiddenCharacters(lines)) {
+		out += lines.slice(at, start) + shown(lines.slice(start, end));
+		at = end;
+	}
+	return (out + lines.slice(at)).replace(/\p{Noncharacter_Code_Point}/gu, shown);
 }
 
 /** The same in one line. */
@@ -17,7 +24,6 @@ export function visibleLine(text: string): string {
 
 function shown(character: string): string {
 	const code = character.codePointAt(0) as number;
-	if (character === '\n' || character === '\t') return character;
 	if (code < 0x20) return String.fromCharCode(pictures + code);
 	if (code === 0x7f) return '\u2421';
 	if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';

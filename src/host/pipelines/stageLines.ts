@@ -2,6 +2,7 @@ import { findNodeAtLocation, getNodeValue, type Node, parseTree } from 'jsonc-pa
 import { dependenciesOf } from '../../core/pipeline/pipelineGraph.ts';
 import type { NamedStage } from '../../protocol/pipelineRecipe.ts';
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
+import { displayText } from '../runView.ts';
 import { presentStage } from './pipelinePresentation.ts';
 
 /** A stage with a name, where its recipe has it. */
@@ -62,7 +63,7 @@ const mostNamed = 4;
 
 function listed(word: string, names: readonly string[]): string[] {
 	if (names.length === 0) return [];
-	const shown = names.slice(0, mostNamed);
+	const shown = names.slice(0, mostNamed).map((name) => displayText(name, 40));
 	const more = names.length - shown.length;
 	const last = more > 0 ? [`${more} more`] : shown.splice(-1);
 	return [`${word} ${shown.length === 0 ? last[0] : `${shown.join(', ')} and ${last[0]}`}`];

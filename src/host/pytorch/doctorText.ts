@@ -1,3 +1,4 @@
+import { visibleLine } from '../../core/report/visibleText.ts';
 import type { CheckStatus, DoctorReport } from '../../protocol/torchEnvironment.ts';
 
 const words: Readonly<Record<CheckStatus, string>> = {
@@ -43,10 +44,7 @@ export function doctorText(report: DoctorReport): string {
 
 /** Text that Markdown takes for nothing else, in one line, and as readable as it can be in the source. */
 function plain(text: string): string {
-	const line = text
-		.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ')
-		.replace(/\|/g, '¦')
-		.replace(/`/g, "'")
-		.trim();
-	return /[\\*_[\]<>!#]/.test(line) ? `\`${line}\`` : line;
+	const line = visibleLine(text).replace(/\|/g, '¦').replace(/`/g, "'").trim();
+	// A viewer makes links of bare addresses, too, formulas of dollars, and characters of entities.
+	return /[\\*_[\]<>!#~$&@]|:\/\/|www\./i.test(line) ? `\`${line}\`` : line;
 }

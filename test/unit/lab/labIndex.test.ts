@@ -565,8 +565,8 @@ describe('questions to the index', () => {
 		const sql = `select * from (values ('=HYPERLINK("x")', -1), ('-5', 2), ('@a', 3), ('a', 4)) as t("=name", n)`;
 		await lab.export({ sql, path: cells, format: 'csv' });
 		assert.equal(
-			(await readFile(cells, 'utf8')).split('\n').slice(1).join('|'),
-			`"'=HYPERLINK(""x"")",-1|-5,2|'@a,3|a,4|`,
+			(await readFile(cells, 'utf8')).split('\n').join('|'),
+			`'=name,n|"'=HYPERLINK(""x"")",-1|-5,2|'@a,3|a,4|`,
 		);
 		await rm(cells);
 		const parquet = join(folder, 'all.parquet');

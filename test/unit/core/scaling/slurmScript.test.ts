@@ -4,6 +4,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type SlurmOptions, slurmScript } from '../../../../src/core/scaling/slurmScript.ts';
+import { hostileTexts } from '../../../support/hostileTexts.ts';
 import { temporaryFolder } from '../../runs/runFixtures.ts';
 
 const options: SlurmOptions = {
@@ -38,6 +39,25 @@ test('the script asks Slurm for what was asked for, and every rank for its place
 	assert.match(text, /--nproc-per-node=4 /);
 	assert.throws(() => slurmScript({ ...options, time: 'tomorrow' }), { reason: 'invalid' });
 	assert.throws(() => slurmScript({ ...options, partition: 'gpu\n#SBATCH --exclusive' }), { reason: 'invalid' });
+});
+
+test('names and places are texts to Slurm and to the shell, whatever is in them', async () => {
+	const texts = Object.values(hostileTexts)
+		.map((text) => text.replaceAll('\0', '').slice(0, 4000).toWellFormed())
+		.filter((text) => text !== '');
+	const heads = texts.map((text) => {
+		const script = slurmScript({ ...options, name: text, run: text, dist: text, node: text, python: text });
+		assert.equal(script.match(/^#SBATCH/gm)?.length, slurmScript(options).match(/^#SBATCH/gm)?.length, text);
+		// What comes next writes into the run's folder.
+		const head = script.slice(0, script.indexOf('\nexec >> "$RUN/engine.log"'));
+		return `${head}\nprintf '%s\\0%s\\0%s\\0%s\\0' "$RUN" "$DIST" "$NODE" "$PYTHON"\n`;
+	});
+	const child = spawn('bash', ['-s'], { stdio: ['pipe', 'pipe', 'inherit'] });
+	child.stdin.end(heads.join(''));
+	const parts: Buffer[] = [];
+	for await (const part of child.stdout) parts.push(part as Buffer);
+	const heard = Buffer.concat(parts).toString().split('\0');
+	assert.deepEqual(heard, [...texts.flatMap((text) => [text, text, text, text]), '']);
 });
 
 interface Stage {
