@@ -4,6 +4,8 @@ import { release } from 'node:os';
 import { promisify } from 'node:util';
 import { Failure } from '../../base/failure.ts';
 import { type BubblewrapFeatures, bubblewrapArguments, type SystemFolder } from './bubblewrapArguments.ts';
+import type { ControlGroup } from './controlGroup.ts';
+import { type ControlGroups, openControlGroups } from './controlGroups.ts';
 import { checkFileNames } from './fileFolder.ts';
 import { inheritedDescriptors } from './inheritedDescriptors.ts';
 import { findInterpreters, findOnPath, type Interpreters, isOpenToAll } from './interpreters.ts';
@@ -14,6 +16,7 @@ import {
 	defaultSandboxLimits,
 	type Sandbox,
 	type SandboxCommand,
+	type SandboxLimits,
 	type SandboxProcess,
 	type SandboxProgram,
 } from './sandbox.ts';
@@ -31,10 +34,14 @@ interface Setup extends BubblewrapFeatures {
 	readonly system: readonly SystemFolder[];
 	readonly dropUser: boolean;
 	readonly inherited: readonly number[];
+	/** Where each program gets a group of its own; or why it gets none. */
+	readonly groups: ControlGroups | { readonly missing: string };
 }
 
 /** The sandbox's two processes: the one outside that waits, and the first one inside. */
 const ownTasks = 2;
+/** /tmp, /dev/shm and the work folder, each of which may be full. */
+const fileSystems = 3;
 
 /** From Linux 5.14 on the kernel counts processes of a user for each user namespace of its own. */
 function countsProcessesByNamespace(kernel = release()): boolean {
@@ -66,7 +73,9 @@ class BubblewrapSandbox implements Sandbox {
 			...(this.#filter === null ? [] : ['filtered system calls']),
 			...(setup.dropUser ? ['a user of its own'] : []),
 			...(setup.proc ? [] : ['no /proc']),
-			'memory and processes counted every 20 ms',
+			'missing' in setup.groups
+				? `memory and processes counted every 20 ms (no control group: ${setup.groups.missing})`
+				: 'memory and processes limited by a control group and counted every 20 ms',
 		].join(', ');
 		this.gaps = [
 			...(this.#filter === null ? [`a filter of system calls (there is none for ${process.arch})`] : []),
@@ -91,11 +100,13 @@ class BubblewrapSandbox implements Sandbox {
 		const data: Buffer[] = this.#filter === null ? [] : [this.#filter];
 		const fileDescriptors: Record<string, number> = {};
 		checkFileNames(command.files ?? {});
+		const group = this.#makeGroup(limits);
+		const firstData = group === undefined ? 4 : 5;
 		for (const [name, text] of Object.entries(command.files ?? {})) {
-			fileDescriptors[name] = 4 + data.length;
+			fileDescriptors[name] = firstData + data.length;
 			data.push(Buffer.from(text));
 		}
-		const inputDescriptor = input === null ? null : 4 + data.length;
+		const inputDescriptor = input === null ? null : firstData + data.length;
 		if (input !== null) data.push(Buffer.from(input));
 		// For root the kernel does not count.
 		const counts = (dropUser || process.getuid?.() !== 0) && countsProcessesByNamespace();
@@ -110,7 +121,7 @@ class BubblewrapSandbox implements Sandbox {
 					launcher: this.#launcher.wrap(limits, counts),
 					command,
 					limits,
-					filterDescriptor: this.#filter === null ? null : 4,
+					filterDescriptor: this.#filter === null ? null : firstData,
 					fileDescriptors,
 					inputDescriptor,
 					statusDescriptor: 3,
@@ -118,6 +129,7 @@ class BubblewrapSandbox implements Sandbox {
 				environment: {},
 				folder: '/',
 				...(dropUser ? { user: freshUser() } : {}),
+				group,
 				data,
 				inherited: this.#setup.inherited,
 				reportsStart: true,
@@ -130,6 +142,19 @@ class BubblewrapSandbox implements Sandbox {
 			limits,
 			signal,
 		);
+	}
+
+	#makeGroup(limits: SandboxLimits): ControlGroup | undefined {
+		const { groups } = this.#setup;
+		if ('missing' in groups) return undefined;
+		// What its file systems hold is charged, too. One task more than is allowed, so that the supervision sees who tries.
+		const memoryBytes = (limits.memoryMb + fileSystems * limits.diskMb) * 1_000_000;
+		try {
+			return groups.make({ memoryBytes, tasks: limits.processes + ownTasks + 1 });
+		} catch (error) {
+			const failure = Failure.from(error, 'A control group for the sandbox cannot be made');
+			throw new Failure('unavailable', failure.message, undefined, { cause: error });
+		}
 	}
 
 	/** Whether what the last sandbox left was reaped: process 1 of a container may be a program that does not. */
@@ -189,36 +214,33 @@ export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promis
 	const help = await promisify(execFile)(program, ['--help'], { timeout: 10_000 }).catch((error: unknown) => {
 		throw new Failure('unavailable', 'bubblewrap does not start.', install, { cause: error });
 	});
-	const [interpreters, system, inherited] = await Promise.all([
+	const [interpreters, system, inherited, groups] = await Promise.all([
 		findInterpreters(),
 		systemFolders(),
 		inheritedDescriptors(),
+		openControlGroups(),
 	]);
 	const isRoot = process.getuid?.() === 0;
 	const users = isRoot && options.dropUser !== false && (await reachable(interpreters)) ? [true, false] : [false];
 	let last: unknown;
-	for (const proc of [true, false]) {
-		for (const dropUser of users) {
-			const disableUserns = help.stdout.includes('--disable-userns');
-			const sandbox = new BubblewrapSandbox({
-				program,
-				interpreters,
-				system,
-				inherited,
-				dropUser,
-				proc,
-				disableUserns,
-			});
-			try {
-				const { stdout } = await sandbox.run({ program: 'sh', args: ['-c', 'echo works'] });
-				if (stdout === 'works\n') {
-					await sandbox.lookForZombie();
-					return sandbox;
-				}
-				last = new Failure('unavailable', 'bubblewrap started, but no program runs in it.');
-			} catch (error) {
-				last = error;
+	const disableUserns = help.stdout.includes('--disable-userns');
+	const refused = { missing: 'the kernel does not let a program move itself into one' };
+	const features = [true, false].flatMap((proc) =>
+		users.flatMap((dropUser) =>
+			('missing' in groups ? [groups] : [groups, refused]).map((tried) => ({ proc, dropUser, groups: tried })),
+		),
+	);
+	for (const feature of features) {
+		const sandbox = new BubblewrapSandbox({ program, interpreters, system, inherited, disableUserns, ...feature });
+		try {
+			const { stdout } = await sandbox.run({ program: 'sh', args: ['-c', 'echo works'] });
+			if (stdout === 'works\n') {
+				await sandbox.lookForZombie();
+				return sandbox;
 			}
+			last = new Failure('unavailable', 'bubblewrap started, but no program runs in it.');
+		} catch (error) {
+			last = error;
 		}
 	}
 	throw new Failure('unavailable', Failure.from(last).message, allowNamespaces, { cause: last });

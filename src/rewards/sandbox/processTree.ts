@@ -30,6 +30,13 @@ export async function isGone(pid: number): Promise<boolean> {
 	return (await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')) === '';
 }
 
+/** When a process started, in ticks since the machine did, which tells two with the same number apart; null: it has ended. */
+export async function startTime(pid: number): Promise<string | null> {
+	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+	const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+	return /^[^ZX]$/.test(fields[0] ?? '') ? (fields[19] ?? null) : null;
+}
+
 interface Stat {
 	readonly tasks: number;
 	readonly memoryMb: number;

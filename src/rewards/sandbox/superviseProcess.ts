@@ -1,6 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../../base/failure.ts';
+import type { ControlGroup } from './controlGroup.ts';
 import { shutDescriptors } from './inheritedDescriptors.ts';
 import { isAlive, readProcessTree } from './processTree.ts';
 import type { SandboxEnd, SandboxLimits, SandboxOutcome, SandboxProcess } from './sandbox.ts';
@@ -12,7 +13,9 @@ export interface SupervisedProgram {
 	readonly folder: string;
 	/** User and group to run as; only root can choose. */
 	readonly user?: number;
-	/** What the program reads from file descriptors 4, 5, ... */
+	/** What it runs in, with limits of the kernel; it is removed at the end. */
+	readonly group?: ControlGroup | undefined;
+	/** What the program reads from file descriptors 4, 5, ..., from 5 on where it has a group. */
 	readonly data?: readonly Buffer[];
 	/** File descriptors that this process itself was started with and would hand on; see `inheritedDescriptors`. */
 	readonly inherited?: readonly number[];
@@ -32,6 +35,9 @@ export interface SupervisedProgram {
 	readonly name: string;
 }
 
+/** Moves itself into the control group behind a file descriptor before it becomes the program, so that nothing is ever outside. */
+const enterGroup = ['-c', 'echo 0 >&4 && exec "$@" 4>&-', 'sh'];
+
 const firstLookMs = 5;
 const lookMs = 20;
 /** How long the end of a sandbox may take before all of its processes are ended one by one. */
@@ -46,12 +52,16 @@ const lingerMs = 300;
 export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits, signal?: AbortSignal): SandboxProcess {
 	const started = performance.now();
 	const data = what.data ?? [];
+	const { group } = what;
 	const stdio: StdioOptions & unknown[] = ['pipe', 'pipe', 'pipe', what.reportsStart ? 'pipe' : 'ignore'];
+	if (group !== undefined) stdio.push(group.descriptor);
+	const firstData = stdio.length;
 	for (const _ of data) stdio.push('pipe');
 	const closed = shutDescriptors(stdio, what.inherited ?? []);
 	let child: ChildProcess;
 	try {
-		child = spawn(what.program, [...what.args], {
+		const args = group === undefined ? what.args : [...enterGroup, what.program, ...what.args];
+		child = spawn(group === undefined ? what.program : '/bin/sh', [...args], {
 			cwd: what.folder,
 			env: { ...what.environment },
 			detached: true,
@@ -59,8 +69,12 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 			stdio,
 			...(what.user === undefined ? {} : { uid: what.user, gid: what.user }),
 		});
+	} catch (error) {
+		void group?.end();
+		throw error;
 	} finally {
 		closed();
+		group?.handedOn();
 	}
 	let end: SandboxEnd | null = null;
 	let ended = false;
@@ -102,7 +116,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 		if (report.length < 10_000) report += chunk.toString('latin1');
 	});
 	data.forEach((bytes, i) => {
-		const pipe = child.stdio[4 + i] as Writable | null | undefined;
+		const pipe = child.stdio[firstData + i] as Writable | null | undefined;
 		pipe?.on('error', () => undefined);
 		pipe?.end(bytes);
 	});
@@ -119,7 +133,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 			peakProcesses = Math.max(peakProcesses, tasks);
 			cpuSeconds = Math.max(cpuSeconds, use.cpuSeconds);
 			if (tasks > limits.processes) stop('processes');
-			else if (use.memoryMb > limits.memoryMb) stop('memory');
+			else if (use.memoryMb > limits.memoryMb || group?.exceededMemory()) stop('memory');
 			else if (use.cpuSeconds > limits.cpuSeconds) stop('cpu');
 			// Those that were made between the look and the end.
 			if (end !== null && grace === undefined) killTree(child, known);
@@ -149,6 +163,9 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 				await gone(first);
 				what.onFirst?.(first);
 			}
+			// The kernel may have ended what is waited for here before a look saw it.
+			if (end === null && group?.exceededMemory()) end = 'memory';
+			await group?.end().catch(() => undefined);
 			await what.onEnd?.().catch(() => undefined);
 			const { code, signal: bySignal } = exit ?? { code: null, signal: null };
 			if (failure !== undefined) reject(failure);

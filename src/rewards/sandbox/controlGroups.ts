@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ControlGroup, endGroup, type GroupLimits } from './controlGroup.ts';
+import { findGroupPlace, groupControllers } from './findGroupPlace.ts';
+import { startTime } from './processTree.ts';
+
+/** Makes control groups for sandboxed programs below one that is delegated. */
+export class ControlGroups {
+	/** The group below which they are. */
+	readonly folder: string;
+	readonly #owner: string;
+
+	constructor(folder: string, owner: string) {
+		this.folder = folder;
+		this.#owner = owner;
+	}
+
+	/** A group in which nothing runs yet. Throws what the file system says. */
+	make(limits: GroupLimits): ControlGroup {
+		return new ControlGroup(join(this.folder, `${this.#owner}-${randomBytes(5).toString('hex')}`), limits);
+	}
+}
+
+/**
+ * The control groups that this process may make, after those of processes that have ended were removed; else a phrase that
+ * says why it may make none.
+ */
+export async function openControlGroups(): Promise<ControlGroups | { readonly missing: string }> {
+	const read = (name: string) => readFile(`/proc/self/${name}`, 'utf8').catch(() => '');
+	const [mountinfo, cgroup] = await Promise.all([read('mountinfo'), read('cgroup')]);
+	const place = await findGroupPlace({ mountinfo, cgroup });
+	if ('missing' in place) return place;
+	const owner = await ownerName();
+	if (owner === null) return { missing: 'this process does not see itself in /proc' };
+	try {
+		if (place.enable) {
+			const names = groupControllers.map((name) => `+${name}`).join(' ');
+			await writeFile(join(place.folder, 'cgroup.subtree_control'), names, { flag: 'r+' });
+		}
+		await removeLeftGroups(place.folder);
+		const groups = new ControlGroups(place.folder, owner);
+		await groups.make({ memoryBytes: 1e6, tasks: 1 }).end();
+		return groups;
+	} catch (error) {
+		return { missing: `a control group cannot be made (${(error as NodeJS.ErrnoException).code ?? String(error)})` };
+	}
+}
+
+const namePattern = /^reasoning-lab-(\d+)-(\d+)-(\d+)-[0-9a-f]+$/;
+
+/** Numbers of processes mean something in their namespace alone, and are given again: the start tells two apart. */
+async function ownerName(): Promise<string | null> {
+	const [namespace, start] = await Promise.all([processNamespace(), startTime(process.pid)]);
+	return namespace === null || start === null ? null : `reasoning-lab-${namespace}-${process.pid}-${start}`;
+}
+
+async function processNamespace(): Promise<string | null> {
+	return /\d+/.exec(await readlink('/proc/self/ns/pid').catch(() => ''))?.[0] ?? null;
+}
+
+/** Removes groups whose process did not get to it: it was killed itself. */
+export async function removeLeftGroups(folder: string): Promise<void> {
+	const own = await processNamespace();
+	for (const name of await readdir(folder)) {
+		const [, namespace, pid, start] = namePattern.exec(name) ?? [];
+		if (namespace === undefined || namespace !== own) continue;
+		if ((await startTime(Number(pid))) !== start) await endGroup(join(folder, name));
+	}
+}
