@@ -42,6 +42,8 @@ interface Setup extends BubblewrapFeatures {
 const ownTasks = 2;
 /** /tmp, /dev/shm and the work folder, each of which may be full. */
 const fileSystems = 3;
+/** Room in a control group for pages of program files, which the kernel reads again and again where it has none, MB. */
+const programFilesMb = 32;
 
 /** From Linux 5.14 on the kernel counts processes of a user for each user namespace of its own. */
 function countsProcessesByNamespace(kernel = release()): boolean {
@@ -148,7 +150,7 @@ class BubblewrapSandbox implements Sandbox {
 		const { groups } = this.#setup;
 		if ('missing' in groups) return undefined;
 		// What its file systems hold is charged, too. One task more than is allowed, so that the supervision sees who tries.
-		const memoryBytes = (limits.memoryMb + fileSystems * limits.diskMb) * 1_000_000;
+		const memoryBytes = (limits.memoryMb + fileSystems * limits.diskMb + programFilesMb) * 1_000_000;
 		try {
 			return groups.make({ memoryBytes, tasks: limits.processes + ownTasks + 1 });
 		} catch (error) {

@@ -53,6 +53,20 @@ export class ControlGroup {
 		this.#isOpen = false;
 	}
 
+	/**
+	 * Memory that it is charged for, the kernel's own for its pipes, files and page tables included, but not what its files
+	 * take: those of its file systems have a size, and the kernel drops others where memory is short.
+	 */
+	usedMb(): number {
+		const read = (name: string) => readFileSync(join(this.folder, name), 'latin1');
+		try {
+			const files = Number(/^file (\d+)/m.exec(read('memory.stat'))?.[1] ?? 0);
+			return Math.max(0, Number(read('memory.current')) - files) / 1e6;
+		} catch {
+			return 0;
+		}
+	}
+
 	/** Whether the kernel has ended a process of it for its memory. */
 	exceededMemory(): boolean {
 		try {

@@ -129,11 +129,12 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 		if (use !== null) {
 			known = use.processes;
 			const tasks = Math.max(0, use.tasks - (what.ownTasks ?? 0));
-			peakMemoryMb = Math.max(peakMemoryMb, use.memoryMb);
+			const memoryMb = Math.max(use.memoryMb, group?.usedMb() ?? 0);
+			peakMemoryMb = Math.max(peakMemoryMb, memoryMb);
 			peakProcesses = Math.max(peakProcesses, tasks);
 			cpuSeconds = Math.max(cpuSeconds, use.cpuSeconds);
 			if (tasks > limits.processes) stop('processes');
-			else if (use.memoryMb > limits.memoryMb || group?.exceededMemory()) stop('memory');
+			else if (memoryMb > limits.memoryMb || group?.exceededMemory()) stop('memory');
 			else if (use.cpuSeconds > limits.cpuSeconds) stop('cpu');
 			// Those that were made between the look and the end.
 			if (end !== null && grace === undefined) killTree(child, known);
