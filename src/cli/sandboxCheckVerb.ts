@@ -36,7 +36,7 @@ export const sandboxCheckVerb: Verb = {
 			});
 			output.object({ kind: 'report', report });
 			for (const line of table(report)) output.line(line);
-			return report.failed === 0 ? 0 : 1;
+			return report.failed === 0 && report.untried === 0 ? 0 : 1;
 		} finally {
 			stop();
 		}
@@ -47,10 +47,10 @@ const words: Readonly<Record<IsolationAttempt['outcome'], string>> = {
 	held: 'held',
 	escaped: 'ESCAPED',
 	skipped: 'skipped',
-	error: 'ERROR',
+	untried: 'not tried',
 };
 
-function table({ attempts, held, failed, skipped, durationMs }: IsolationReport): string[] {
+function table({ attempts, held, failed, skipped, untried, durationMs }: IsolationReport): string[] {
 	const width = Math.max(...attempts.map(({ id }) => id.length));
 	const lines = isolationAreas.flatMap((area) => {
 		const rows = attempts.filter((attempt) => attempt.area === area);
@@ -60,10 +60,10 @@ function table({ attempts, held, failed, skipped, durationMs }: IsolationReport)
 			area,
 			...rows.map(
 				({ id, outcome, evidence }) =>
-					`  ${id.padEnd(width)}  ${words[outcome].padEnd(7)}  ${printable(evidence.length > 120 ? `${evidence.slice(0, 119)}…` : evidence)}`,
+					`  ${id.padEnd(width)}  ${words[outcome].padEnd(9)}  ${printable(evidence.length > 120 ? `${evidence.slice(0, 119)}…` : evidence)}`,
 			),
 		];
 	});
-	const rest = skipped === 0 ? '' : `, ${skipped} skipped`;
+	const rest = `${untried === 0 ? '' : `, ${untried} not tried`}${skipped === 0 ? '' : `, ${skipped} skipped`}`;
 	return [...lines, '', `${held} held, ${failed} did not${rest} (${(durationMs / 1000).toFixed(1)} s)`];
 }

@@ -5,9 +5,10 @@ export type IsolationArea = (typeof isolationAreas)[number];
 
 /**
  * - `held`: the attempt failed, as it should; `escaped`: it succeeded
- * - `skipped`: there was nothing to try here; `error`: nobody can say, because the attempt itself failed
+ * - `skipped`: there was nothing to try here
+ * - `untried`: the attempt itself failed, so that nobody can say; its evidence is the reason
  */
-export const isolationOutcomes = ['held', 'escaped', 'skipped', 'error'] as const;
+export const isolationOutcomes = ['held', 'escaped', 'skipped', 'untried'] as const;
 export type IsolationOutcome = (typeof isolationOutcomes)[number];
 
 /** One try to get out of the sandbox. */
@@ -35,9 +36,10 @@ export const isolationReportSchema = v.object({
 	gaps: v.array(v.string()),
 	attempts: v.array(isolationAttemptSchema),
 	held: v.number(),
-	/** Attempts that succeeded or that nobody can judge. */
+	/** Attempts that succeeded. */
 	failed: v.number(),
 	skipped: v.number(),
+	untried: v.number(),
 	durationMs: v.number(),
 });
 export type IsolationReport = v.InferOutput<typeof isolationReportSchema>;

@@ -13,16 +13,25 @@ const outcomes: Readonly<Record<IsolationAttempt['outcome'], string>> = {
 	held: 'held',
 	escaped: '**escaped**',
 	skipped: 'skipped',
-	error: '**error**',
+	untried: '**not tried**',
 };
 
-/** One sentence on a check: what held and what did not. */
-export function isolationSentence({ kind, attempts, held, failed, skipped }: IsolationReport): string {
-	const rest = skipped === 0 ? '' : ` ${skipped} could not be tried.`;
-	if (failed === 0) return `The sandbox (${kind}) held against all ${held} attempts to get out.${rest}`;
-	const names = attempts.filter(({ outcome }) => outcome === 'escaped' || outcome === 'error').map(({ id }) => id);
-	const some = names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');
-	return `The sandbox (${kind}) did not hold against ${failed} of ${held + failed} attempts: ${some}.${rest}`;
+/** One sentence on a check: what held, what did not, and what was not tried. */
+export function isolationSentence({ kind, attempts, held, failed, skipped, untried }: IsolationReport): string {
+	const namesOf = (wanted: IsolationAttempt['outcome']) => {
+		const names = attempts.filter(({ outcome }) => outcome === wanted).map(({ id }) => id);
+		return names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');
+	};
+	const rest = [
+		...(untried === 0 ? [] : [` ${untried} could not be tried: ${namesOf('untried')}.`]),
+		...(skipped === 0 ? [] : [` ${skipped} skipped.`]),
+	].join('');
+	if (failed > 0) {
+		return `The sandbox (${kind}) did not hold against ${failed} of ${held + failed} attempts: ${namesOf('escaped')}.${rest}`;
+	}
+	if (held === 0) return `The sandbox (${kind}) could not be checked.${rest}`;
+	const against = untried === 0 ? `all ${held} attempts` : held === 1 ? '1 attempt' : `${held} attempts`;
+	return `The sandbox (${kind}) held against ${against} to get out.${rest}`;
 }
 
 /** The report as a Markdown text. Evidence was written inside the sandbox, so it stands as code. */

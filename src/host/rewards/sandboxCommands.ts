@@ -43,7 +43,7 @@ export function addSandboxCommands(table: CommandTable, { extension, documents, 
 		);
 		await documents.show('Sandbox isolation.md', isolationText(report), { preview: true });
 		const sentence = isolationSentence(report);
-		void (report.failed === 0 ? notices.information(sentence) : notices.warning(sentence));
+		void (report.failed === 0 && report.untried === 0 ? notices.information(sentence) : notices.warning(sentence));
 		return report;
 	});
 }

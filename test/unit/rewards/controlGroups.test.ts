@@ -79,7 +79,10 @@ describe('where control groups may be made', () => {
 			'/lab.service': { offers: all, handsOn: '' },
 			'/lab.service/main': { offers: '', handsOn: '', processes: '17\n' },
 		});
-		const place = await findGroupPlace({ mountinfo, cgroup: '0::/lab.service/main\n' }, folderOf('service/lab.service'));
+		const place = await findGroupPlace(
+			{ mountinfo, cgroup: '0::/lab.service/main\n' },
+			folderOf('service/lab.service'),
+		);
 		assert.deepEqual(place, { folder: join(folder, 'service/lab.service'), enable: true });
 	});
 

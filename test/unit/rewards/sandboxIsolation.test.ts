@@ -3,9 +3,11 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
 import type { IsolationReport } from '../../../src/protocol/isolation.ts';
 import { checkIsolation } from '../../../src/rewards/sandbox/isolation/checkIsolation.ts';
 import { escapeAttempts } from '../../../src/rewards/sandbox/isolation/isolationAttempts.ts';
+import type { Sandbox } from '../../../src/rewards/sandbox/sandbox.ts';
 import { unsafeSandbox } from '../../../src/rewards/sandbox/unsafeSandbox.ts';
 import { testSandbox } from './sandboxFixture.ts';
 
@@ -53,7 +55,7 @@ for (const [name, made, why] of [
 		}
 
 		it('says what held, and leaves nothing behind', async () => {
-			assert.equal(report.failed, 0);
+			assert.deepEqual([report.failed, report.untried], [0, 0]);
 			assert.equal(report.held + report.skipped, escapeAttempts.length);
 			assert.deepEqual(await readdir(workspace), []);
 			assert.deepEqual(await readdir(home), []);
@@ -66,6 +68,45 @@ for (const [name, made, why] of [
 		});
 	});
 }
+
+describe('attempts that cannot be made', { skip }, () => {
+	const count = ({ held, failed, skipped, untried }: IsolationReport) => [held, failed, skipped, untried];
+	const tried = (run: Sandbox['run']) => {
+		const { kind, description, gaps, missing, start } = sandbox;
+		const made: Sandbox = { kind, description, gaps, start, missing: missing.bind(sandbox), run };
+		return checkIsolation(made, { workspace, only });
+	};
+	/** One of each way to judge. */
+	const only = ['dns', 'write-home', 'kill-outside', 'fork-bomb', 'outlive', 'memory', 'cpu', 'wall', 'output'];
+
+	it('are neither held nor escaped where their program does not start, whatever it was to try', async () => {
+		const report = await tried(({ limits, ...command }, signal) =>
+			sandbox.run({ ...command, limits: { ...limits, addressSpaceMb: 4 } }, signal),
+		);
+		assert.deepEqual(count(report), [0, 0, 0, only.length]);
+		assert.match(report.attempts[0]?.evidence ?? '', /shared object|SIGSEGV|memory/i);
+	});
+
+	it('are said with the reason where the sandbox does not start, and the others go on', async () => {
+		const report = await tried((command, signal) => {
+			if (command.args.includes('dns')) throw new Failure('unavailable', 'bubblewrap could not start: no memory.');
+			return sandbox.run({ ...command, program: 'sh', args: ['-c', 'exit 3'] }, signal);
+		});
+		assert.deepEqual(count(report), [0, 0, 0, only.length]);
+		const found = outcomes(report);
+		assert.equal(found.dns, 'untried: bubblewrap could not start: no memory.');
+		assert.equal(found.cpu, 'untried: it ended with status 3');
+	});
+
+	it('are those that break off after they began', async () => {
+		const report = await tried(({ files, ...command }, signal) => {
+			const script = (files?.['escapes.py'] ?? '').replace(/^attempts\[.*$/m, 'raise SystemExit("broken off")');
+			return sandbox.run({ ...command, files: { ...files, 'escapes.py': script } }, signal);
+		});
+		assert.deepEqual(count(report), [0, 0, 0, only.length]);
+		assert.equal(outcomes(report).wall, 'untried: broken off');
+	});
+});
 
 describe('attempts without a sandbox', () => {
 	it('get out, so that they would be seen to', { skip: process.platform !== 'linux' }, async () => {

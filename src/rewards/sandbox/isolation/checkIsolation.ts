@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { Failure } from '../../../base/failure.ts';
 import type { IsolationAttempt, IsolationReport } from '../../../protocol/isolation.ts';
 import { readHarness } from '../harnessFiles.ts';
-import type { Sandbox, SandboxLimits } from '../sandbox.ts';
-import { type EscapeAttempt, endOf, escapeAttempts, type Said, type Verdict } from './isolationAttempts.ts';
+import type { Sandbox, SandboxLimits, SandboxOutput } from '../sandbox.ts';
+import { type EscapeAttempt, escapeAttempts, type Said, untried, type Verdict } from './isolationAttempts.ts';
 import { makeSurroundings, type Surroundings } from './surroundings.ts';
 
 export interface CheckOptions {
@@ -25,6 +25,9 @@ const wide: Partial<SandboxLimits> = {
 	outputBytes: 4 << 20,
 	processes: 400,
 };
+
+/** The first line of an attempt that was begun. */
+const startedLine = '{"started": true}\n';
 
 const saidSchema = v.object({
 	escaped: v.optional(v.boolean()),
@@ -66,8 +69,7 @@ export async function checkIsolation(sandbox: Sandbox, options: CheckOptions = {
 		await surroundings.remove();
 	}
 	const attempts = chosen.flatMap(({ id }) => results.get(id) ?? []);
-	const count = (...outcomes: readonly IsolationAttempt['outcome'][]) =>
-		attempts.filter(({ outcome }) => outcomes.includes(outcome)).length;
+	const count = (counted: IsolationAttempt['outcome']) => attempts.filter(({ outcome }) => outcome === counted).length;
 	return {
 		format: 1,
 		kind: sandbox.kind,
@@ -75,8 +77,9 @@ export async function checkIsolation(sandbox: Sandbox, options: CheckOptions = {
 		gaps: [...sandbox.gaps],
 		attempts,
 		held: count('held'),
-		failed: count('escaped', 'error'),
+		failed: count('escaped'),
 		skipped: count('skipped'),
+		untried: count('untried'),
 		durationMs: performance.now() - started,
 	};
 }
@@ -94,29 +97,45 @@ async function tryOne(
 	if (sandbox.kind === 'unsafe' && !attempt.mild) {
 		return { ...about, outcome: 'skipped', evidence: 'not tried where there is no sandbox', durationMs: 0 };
 	}
-	const run = await sandbox.run(
-		{
-			program: 'python',
-			args: ['-s', '-B', 'escapes.py', id],
-			files: { 'escapes.py': script, 'about.json': JSON.stringify(surroundings.about) },
-			limits: { ...wide, ...attempt.limits },
-		},
-		signal,
-	);
-	const said = lastSaid(run.stdout);
-	let verdict: Verdict;
-	if (said?.skipped) verdict = { outcome: 'skipped', evidence: said.evidence };
-	else if (attempt.judge !== undefined) verdict = await attempt.judge(said, run, surroundings);
-	else if (said?.escaped === undefined) {
-		const words = run.stderr.trim().split('\n').at(-1) ?? '';
-		verdict = { outcome: 'error', evidence: words === '' ? endOf(run) : words };
-	} else verdict = { outcome: said.escaped ? 'escaped' : 'held', evidence: said.evidence };
+	const verdict = await judged(sandbox, script, attempt, surroundings, signal);
 	return {
 		...about,
 		outcome: verdict.outcome,
 		evidence: verdict.evidence.slice(0, 400),
 		durationMs: performance.now() - started,
 	};
+}
+
+async function judged(
+	sandbox: Sandbox,
+	script: string,
+	attempt: EscapeAttempt,
+	surroundings: Surroundings,
+	signal: AbortSignal | undefined,
+): Promise<Verdict> {
+	let run: SandboxOutput;
+	try {
+		run = await sandbox.run(
+			{
+				program: 'python',
+				args: ['-s', '-B', 'escapes.py', attempt.id],
+				files: { 'escapes.py': script, 'about.json': JSON.stringify(surroundings.about) },
+				limits: { ...wide, ...attempt.limits },
+			},
+			signal,
+		);
+	} catch (error) {
+		const failure = Failure.from(error);
+		if (failure.reason === 'cancelled') throw failure;
+		return { outcome: 'untried', evidence: failure.message };
+	}
+	// What never began was stopped by nothing that is tried here.
+	if (!run.stdout.startsWith(startedLine)) return untried(run);
+	const said = lastSaid(run.stdout);
+	if (said?.skipped) return { outcome: 'skipped', evidence: said.evidence };
+	if (attempt.judge !== undefined) return attempt.judge(said, run, surroundings);
+	if (said?.escaped === undefined) return untried(run);
+	return { outcome: said.escaped ? 'escaped' : 'held', evidence: said.evidence };
 }
 
 function lastSaid(stdout: string): Said {

@@ -1,9 +1,9 @@
-import type { IsolationArea } from '../../../protocol/isolation.ts';
+import type { IsolationArea, IsolationOutcome } from '../../../protocol/isolation.ts';
 import type { SandboxLimits, SandboxOutput } from '../sandbox.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export interface Verdict {
-	readonly outcome: 'held' | 'escaped' | 'skipped' | 'error';
+	readonly outcome: IsolationOutcome;
 	readonly evidence: string;
 }
 
@@ -47,19 +47,31 @@ export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: Sand
 	}
 }
 
+/** The attempt itself failed: what it was to try did not happen. */
+export function untried(run: SandboxOutput): Verdict {
+	const words = run.stderr.trim().split('\n').at(-1) ?? '';
+	return { outcome: 'untried', evidence: words === '' ? endOf(run) : words };
+}
+
 /** How far an attempt got that counts: held while it stays at or below `most`. */
-const atMost = (most: number) => (said: Said, run: SandboxOutput) => ({
-	outcome: (said?.made ?? 0) <= most ? ('held' as const) : ('escaped' as const),
-	evidence: said === null ? endOf(run) : run.end === 'exited' ? said.evidence : `${said.evidence}; ${endOf(run)}`,
-});
+const atMost = (most: number) => (said: Said, run: SandboxOutput) => {
+	if (said === null && run.end === 'exited') return untried(run);
+	return {
+		outcome: (said?.made ?? 0) <= most ? ('held' as const) : ('escaped' as const),
+		evidence: said === null ? endOf(run) : run.end === 'exited' ? said.evidence : `${said.evidence}; ${endOf(run)}`,
+	};
+};
 
 /** Held when this limit ended it before it was through. */
 const stoppedBy =
 	(...ends: readonly SandboxOutput['end'][]) =>
-	(said: Said, run: SandboxOutput) => ({
-		outcome: said === null && ends.includes(run.end) ? ('held' as const) : ('escaped' as const),
-		evidence: said?.evidence ?? `${endOf(run)} after ${(run.durationMs / 1000).toFixed(1)} s`,
-	});
+	(said: Said, run: SandboxOutput) => {
+		if (said === null && run.end === 'exited') return untried(run);
+		return {
+			outcome: said === null && ends.includes(run.end) ? ('held' as const) : ('escaped' as const),
+			evidence: said?.evidence ?? `${endOf(run)} after ${(run.durationMs / 1000).toFixed(1)} s`,
+		};
+	};
 
 const mostProcesses = 24;
 const mostMemory = 128;
@@ -187,10 +199,11 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		area: 'processes',
 		tried: 'Kill a process of this machine',
 		expected: 'it lives',
-		judge: async (said, _, { victimLives }) => ({
-			outcome: (await victimLives(said?.escaped === true)) ? 'held' : 'escaped',
-			evidence: said?.evidence ?? 'nothing was said',
-		}),
+		judge: async (said, run, { victimLives }) => {
+			const lives = await victimLives(said?.escaped === true);
+			if (said === null && lives) return untried(run);
+			return { outcome: lives ? 'held' : 'escaped', evidence: said?.evidence ?? 'it was ended' };
+		},
 	},
 	{ id: 'ptrace', area: 'processes', tried: 'Take control of other processes (ptrace)', expected: 'refused' },
 	{ id: 'read-memory', area: 'processes', tried: 'Read the memory of other processes', expected: 'refused' },
@@ -237,11 +250,10 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		area: 'processes',
 		tried: 'Leave a process behind, in a session of its own',
 		expected: 'it ends with the sandbox',
-		judge: async (said, _, { findLeft }) => {
+		judge: async (said, run, { findLeft }) => {
 			const left = await findLeft();
-			return left.length === 0
-				? { outcome: said === null ? 'error' : 'held', evidence: 'no process was left' }
-				: { outcome: 'escaped', evidence: `process ${left.join(', ')} was left` };
+			if (left.length > 0) return { outcome: 'escaped', evidence: `process ${left.join(', ')} was left` };
+			return said === null ? untried(run) : { outcome: 'held', evidence: 'no process was left' };
 		},
 	},
 
@@ -339,10 +351,11 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		expected: 'ended after 1 MB',
 		limits: { outputBytes: 1_000_000 },
 		alone: true,
-		judge: (_, run) => ({
-			outcome: run.end === 'output' && !run.stderr.includes('all written') ? 'held' : 'escaped',
-			evidence: endOf(run),
-		}),
+		judge: (_, run) => {
+			const all = run.stderr.includes('all written');
+			if (run.end === 'exited' && !all) return untried(run);
+			return { outcome: run.end === 'output' && !all ? 'held' : 'escaped', evidence: endOf(run) };
+		},
 	},
 
 	{
@@ -388,6 +401,6 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 async function fromOutside(said: Said, run: SandboxOutput, appeared: () => Promise<string[]>): Promise<Verdict> {
 	const found = await appeared();
 	if (found.length > 0) return { outcome: 'escaped', evidence: `${found.join(', ')} appeared` };
-	if (said === null) return { outcome: 'error', evidence: endOf(run) };
+	if (said === null) return untried(run);
 	return { outcome: 'held', evidence: said.evidence };
 }

@@ -20,8 +20,9 @@ const report = (...attempts: readonly IsolationAttempt[]): IsolationReport => ({
 	gaps: [],
 	attempts: [...attempts],
 	held: attempts.filter(({ outcome }) => outcome === 'held').length,
-	failed: attempts.filter(({ outcome }) => outcome === 'escaped' || outcome === 'error').length,
+	failed: attempts.filter(({ outcome }) => outcome === 'escaped').length,
 	skipped: attempts.filter(({ outcome }) => outcome === 'skipped').length,
+	untried: attempts.filter(({ outcome }) => outcome === 'untried').length,
 	durationMs: 1500,
 });
 
@@ -30,10 +31,21 @@ describe('the report of a check', () => {
 		const held = report(attempt('a', 'held'), attempt('b', 'held'), attempt('c', 'skipped'));
 		assert.equal(
 			isolationSentence(held),
-			'The sandbox (bubblewrap) held against all 2 attempts to get out. 1 could not be tried.',
+			'The sandbox (bubblewrap) held against all 2 attempts to get out. 1 skipped.',
 		);
-		const broken = report(attempt('a', 'held'), attempt('b', 'escaped'), attempt('c', 'error'));
-		assert.equal(isolationSentence(broken), 'The sandbox (bubblewrap) did not hold against 2 of 3 attempts: b, c.');
+		const broken = report(attempt('a', 'held'), attempt('b', 'escaped'), attempt('c', 'untried'));
+		assert.equal(
+			isolationSentence(broken),
+			'The sandbox (bubblewrap) did not hold against 1 of 2 attempts: b. 1 could not be tried: c.',
+		);
+		assert.equal(
+			isolationSentence(report(attempt('a', 'held'), attempt('b', 'untried'))),
+			'The sandbox (bubblewrap) held against 1 attempt to get out. 1 could not be tried: b.',
+		);
+		assert.equal(
+			isolationSentence(report(attempt('a', 'untried'), attempt('b', 'untried'))),
+			'The sandbox (bubblewrap) could not be checked. 2 could not be tried: a, b.',
+		);
 		const many = report(...Array.from({ length: 9 }, (_, i) => attempt(`x${i}`, 'escaped')));
 		assert.match(isolationSentence(many), /: x0, x1, x2, x3, x4 and 4 more\.$/);
 	});
@@ -48,9 +60,9 @@ describe('the report of a check', () => {
 
 	it('shows what was written inside as plain text in its cell', () => {
 		const hostile = '` | x |\n# Title\n[link](command:evil) \u001b[31m <b>';
-		const text = isolationText(report(attempt('a', 'error', hostile)));
+		const text = isolationText(report(attempt('a', 'untried', hostile)));
 		const row = text.split('\n').find((line) => line.includes('Try a')) ?? '';
-		assert.equal(row, "| Try a | refused | **error** | `' ¦ x ¦ # Title [link](command:evil)  [31m <b>` |");
+		assert.equal(row, "| Try a | refused | **not tried** | `' ¦ x ¦ # Title [link](command:evil)  [31m <b>` |");
 		assert.doesNotMatch(text, /^# Title/m);
 	});
 });
