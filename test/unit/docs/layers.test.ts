@@ -112,6 +112,8 @@ describe('the import table of docs/architecture.md', () => {
 			'src/rewards/host/once.ts': 'a request that the caller has just written',
 			'src/rewards/host/rewardSource.ts': 'a file that this process has loaded already',
 			'src/rewards/hostPrograms.ts': 'the programs in dist',
+			'src/rewards/sandbox/controlGroup.ts': 'files of the kernel',
+			'src/rewards/sandbox/findGroupPlace.ts': 'files of the kernel',
 			'src/rewards/sandbox/harnessFiles.ts': 'the package itself',
 			'src/rewards/sandbox/inheritedDescriptors.ts': '/dev/null',
 			'src/runs/atomicFile.ts': 'folders, which are flushed',
