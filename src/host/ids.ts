@@ -187,7 +187,7 @@ export const panelTypes = {
 export const viewTypes = {
 	/** Of files that are texts as well: by choice. */
 	dataset: 'reasoningLab.dataset',
-	/** Of Parquet, which nothing else opens. */
+	/** Of Parquet and Arrow, which nothing else opens. */
 	parquet: 'reasoningLab.parquet',
 } as const;
 

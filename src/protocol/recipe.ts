@@ -63,7 +63,7 @@ export const taskDatasetSchema = v.strictObject({
 export const fileDatasetSchema = v.strictObject({
 	path: v.optional(
 		text(
-			'A file of rows (JSONL, JSON, CSV, TSV or Parquet) or a folder of Parquet files, relative to the recipe. pytorch: also Arrow, or a hub id (default: that of "preset").',
+			'A file of rows (JSONL, JSON, CSV, TSV, Parquet or Arrow), a folder of Parquet files, or one that save_to_disk wrote, relative to the recipe; pytorch: or a hub id (default: that of "preset").',
 		),
 	),
 	preset: v.optional(choice(presetNames, 'A known dataset, which says how rows are read, and its hub id.')),

@@ -14,6 +14,7 @@ import type { TaskDataset } from '../protocol/recipe.ts';
 import { openTable } from './dataset/openTable.ts';
 import { partsOf } from './dataset/partsTable.ts';
 import { problemOf } from './dataset/problemRows.ts';
+import { defaultSplit, folderOfSplit } from './dataset/savedFolder.ts';
 import { openNamed } from './safeFile.ts';
 import { utf8Text } from './textEncoding.ts';
 
@@ -51,15 +52,17 @@ export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDatas
 	}
 	const unread = onlyTrainerReads(dataset);
 	if (unread !== null) throw new Failure('unsupported', unread, 'Name a file of rows (JSONL, CSV, Parquet) or a task.');
+	const path = await folderOfSplit(dataset.path, dataset.split ?? defaultSplit);
+	const heldOutPath = dataset.heldOut === null ? null : await folderOfSplit(dataset.heldOut, defaultSplit);
 	const excluded = new Set(dataset.exclude?.map(promptKey));
-	const rows = (await readProblems(dataset.path, dataset)).filter(({ key }) => !excluded.has(key));
-	const heldOut = dataset.heldOut === null ? null : await readProblems(dataset.heldOut, dataset);
+	const rows = (await readProblems(path, dataset)).filter(({ key }) => !excluded.has(key));
+	const heldOut = heldOutPath === null ? null : await readProblems(heldOutPath, dataset);
 	const hash = createHash('sha256')
 		.update(JSON.stringify({ ...dataset, path: '', heldOut: '' }))
 		.update('\0');
-	await addContent(hash, dataset.path);
-	if (dataset.heldOut === null) hash.update('\0');
-	else await addContent(hash, dataset.heldOut);
+	await addContent(hash, path);
+	if (heldOutPath === null) hash.update('\0');
+	else await addContent(hash, heldOutPath);
 	return {
 		source: rowsSource(basename(dataset.path), splitRows(rows, heldOut, dataset.heldOutShare)),
 		hash: hash.digest('hex'),
@@ -75,8 +78,8 @@ async function readProblems(path: string, columns: DatasetColumns): Promise<Prob
 		for await (const row of table.scan()) {
 			const problem = problemOf(row, columns, { name: path });
 			problems.push(problem);
-			if (table.format !== 'parquet') continue;
-			// A few bytes of Parquet may be many rows.
+			if (table.format !== 'parquet' && table.format !== 'arrow') continue;
+			// A few bytes of them may be many rows.
 			held += heldCharacters(problem.row);
 			if (held > largestDataset) throw tooLarge(`The dataset ${path}, decoded,`, held);
 		}

@@ -5,6 +5,7 @@ import { type ParsedRecipe, parseRecipe, recipeOrThrow, repeatedKeys } from '../
 import type { RecipeFile } from '../core/recipe/recipeFiles.ts';
 import type { Recipe } from '../protocol/recipe.ts';
 import { partsOf } from './dataset/partsTable.ts';
+import { defaultSplit, folderOfSplit } from './dataset/savedFolder.ts';
 import { readNamed } from './safeFile.ts';
 
 /** A recipe is written by hand. */
@@ -78,7 +79,8 @@ export async function requireFile(
 		);
 	}
 	if (kind === 'rows' && info.isDirectory()) {
-		await partsOf(path).catch((error: unknown) => {
+		const files = folderOfSplit(path, defaultSplit).then(partsOf);
+		await files.catch((error: unknown) => {
 			const { message, action } = Failure.from(error);
 			throw new Failure('invalid', `"${key}" of ${recipe} names ${path}: ${message}`, action);
 		});

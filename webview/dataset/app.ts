@@ -195,7 +195,7 @@ export class App extends Disposable {
 		this.#filter.update();
 		const ready = snapshot.version > 0 && snapshot.rows > 0;
 		for (const one of this.#buttons.slice(0, 3)) one.setDisabled(!ready);
-		this.#buttons[3]?.setHidden(format === 'task' || format === 'parquet' || format === '');
+		this.#buttons[3]?.setHidden(format === 'task' || format === 'parquet' || format === 'arrow' || format === '');
 	}
 
 	#showEmpty(snapshot: DatasetSnapshot): void {

@@ -49,13 +49,6 @@ export class ColumnsView {
 				this.#button('Use in Recipe\u2026', 'useInRecipe', usable),
 				this.#button('Copy for a Recipe', 'copyRecipe', usable),
 			),
-			format === 'csv' || format === 'tsv' || format === 'parquet' || format === 'json'
-				? element(
-						'p',
-						{ class: 'quiet' },
-						'The pytorch engine reads this file as it is; export the rows as JSONL to train on them with the embedded engine.',
-					)
-				: null,
 		);
 		if (focused) this.element.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
 	}

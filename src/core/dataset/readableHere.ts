@@ -29,9 +29,7 @@ export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
 
 /** What a file is that only the trainer reads, by its name: "is compressed"; null: it is read here, too. */
 export function unreadFile(path: string): string | null {
-	const kind = dataFileKind(path);
-	if (kind === 'arrow') return 'is an arrow file';
-	return kind !== null && /\.(gz|zst)$/i.test(path) ? 'is compressed' : null;
+	return dataFileKind(path) !== null && /\.(gz|zst)$/i.test(path) ? 'is compressed' : null;
 }
 
 /** The task whose verifier decides what is right; null: answers are compared with the gold one. */

@@ -7,7 +7,7 @@ export interface RecipeFile {
 	readonly key: readonly (string | number)[];
 	/** Absolute. */
 	readonly path: string;
-	/** `any`: a folder will do, too; `rows`: one of Parquet files. */
+	/** `any`: a folder will do, too; `rows`: one of Parquet files, or that `save_to_disk` wrote. */
 	readonly kind: 'file' | 'rows' | 'any';
 }
 

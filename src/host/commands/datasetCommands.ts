@@ -12,16 +12,19 @@ export function addDatasetCommands(table: CommandTable, needs: HubNeeds): void {
 	table.add(commandIds.openDataset, async (argument?: unknown) => {
 		const uri = await uriOf(argument, needs);
 		if (uri === undefined) return;
-		const type = uri.path.toLowerCase().endsWith('.parquet') ? viewTypes.parquet : viewTypes.dataset;
+		const type = /\.(parquet|arrow)$/i.test(uri.path) ? viewTypes.parquet : viewTypes.dataset;
 		await vscode.commands.executeCommand('vscode.openWith', uri, type);
 	});
 }
 
 async function uriOf(argument: unknown, needs: HubNeeds): Promise<vscode.Uri | undefined> {
-	if (argument instanceof vscode.Uri) return argument;
-	if (typeof argument === 'string') return vscode.Uri.file(argument);
-	const { askDataset, taskUri } = await import('../dataset/datasetQuestion.ts');
-	if (argument === undefined || argument === null) return askDataset(needs);
+	const { askDataset, askSplit, taskUri } = await import('../dataset/datasetQuestion.ts');
+	if (argument instanceof vscode.Uri) return askSplit(argument);
+	if (typeof argument === 'string') return askSplit(vscode.Uri.file(argument));
+	if (argument === undefined || argument === null) {
+		const chosen = await askDataset(needs);
+		return chosen === undefined ? undefined : askSplit(chosen);
+	}
 	if (typeof argument === 'object' && 'task' in argument) return taskUri(argument);
 	throw new Failure('invalid', 'Open Dataset was given neither a file nor a task.');
 }

@@ -28,7 +28,7 @@ const app = {
 	requests: datasetRequests,
 } as const;
 
-/** The rows of a file, of a folder of Parquet files, or of a generated task, in an editor. It writes nothing but what a person exports. */
+/** The rows of a file, of a folder of them, or of a generated task, in an editor. It writes nothing but what a person exports. */
 export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof datasetRequests> {
 	readonly uri: vscode.Uri;
 	readonly session: DatasetSession;
@@ -169,12 +169,12 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 		});
 	}
 
-	/** The folder of a file is watched: editors and writers replace files. Of a folder all Parquet files are its rows. */
+	/** The folder of a file is watched: editors and writers replace files. Of a folder all Parquet or Arrow files are its rows. */
 	#follow(path: string): void {
 		const name = basename(path);
 		this.#watch(dirname(path), (changed) => changed === name);
 		void stat(path).then(
-			(info) => info.isDirectory() && this.#watch(path, (changed) => /\.parquet$/i.test(changed)),
+			(info) => info.isDirectory() && this.#watch(path, (changed) => /\.(parquet|arrow)$|^state\.json$/i.test(changed)),
 			() => undefined,
 		);
 	}

@@ -3,6 +3,7 @@ import { createTask } from '../../core/dataset/createTask.ts';
 import { taskDefaults } from '../../core/dataset/settings.ts';
 import { operationNames, type TaskDataset, taskNames } from '../../protocol/recipe.ts';
 import { tableExtensions } from '../../runs/dataset/openTable.ts';
+import { savedSplits } from '../../runs/dataset/savedFolder.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { taskOfQuery, taskQuery, taskScheme } from './datasetPlace.ts';
 import type { HubNeeds } from './hubDataset.ts';
@@ -15,7 +16,7 @@ export function taskUri(value: object): vscode.Uri {
 }
 
 /**
- * Asks for a file, for a folder of Parquet files, for a dataset of the hub, which is then downloaded, or for a task and its settings; undefined: the person
+ * Asks for a file, for a folder of files, for a dataset of the hub, which is then downloaded, or for a task and its settings; undefined: the person
  * changed their mind.
  */
 export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefined> {
@@ -23,7 +24,12 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 	const picked = await showQuickPick(
 		[
 			{ label: '$(file) A file\u2026', description: tableExtensions.join(', '), ...place, folder: false },
-			{ label: '$(folder) A folder\u2026', description: 'the Parquet files of one split', ...place, folder: true },
+			{
+				label: '$(folder) A folder\u2026',
+				description: 'Parquet files of one split, or what save_to_disk wrote',
+				...place,
+				folder: true,
+			},
 			{
 				label: '$(cloud-download) A dataset of the Hugging Face hub\u2026',
 				description: 'its rows are downloaded, by the Python of the PyTorch engine',
@@ -51,7 +57,7 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 	}
 	if (picked.hub) return (await import('./hubDataset.ts')).openHubDataset(needs);
 	const chosen = await vscode.window.showOpenDialog({
-		title: picked.folder ? 'A folder of Parquet files' : 'A file of rows',
+		title: picked.folder ? 'A folder of Parquet files, or of a saved dataset' : 'A file of rows',
 		openLabel: 'Open Dataset',
 		canSelectMany: false,
 		...(picked.folder
@@ -59,6 +65,14 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 			: { filters: { 'Files of rows': [...tableExtensions] } }),
 	});
 	return chosen?.[0];
+}
+
+/** Of a folder with several splits of a saved dataset, the folder of the one that a person picks. */
+export async function askSplit(uri: vscode.Uri): Promise<vscode.Uri | undefined> {
+	const splits = uri.scheme === 'file' ? await savedSplits(uri.fsPath) : null;
+	if (splits === null || splits.length < 2) return uri;
+	const picked = await showQuickPick(splits, { title: 'Open Dataset', placeHolder: 'Select a split' });
+	return picked === undefined ? undefined : vscode.Uri.joinPath(uri, picked);
 }
 
 /** The settings of a task, one after the other, each with its default; then the seed. */

@@ -6,19 +6,19 @@ import { SeparatedSplits } from '../../core/dataset/table/recordSplitter.ts';
 import { columnNames, guessDelimiter, parseSeparated } from '../../core/dataset/table/separatedValues.ts';
 import { OpenedFile } from '../importers/openedFile.ts';
 import { utf8Text } from '../textEncoding.ts';
+import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable } from './dataTable.ts';
-import { ParquetTable } from './parquetTable.ts';
 import { PartsTable } from './partsTable.ts';
 import { RecordTable } from './recordTable.ts';
 
 /** Extensions of the files that are read, without the dot. */
-export const tableExtensions = ['jsonl', 'ndjson', 'json', 'csv', 'tsv', 'parquet'] as const;
+export const tableExtensions = ['jsonl', 'ndjson', 'json', 'csv', 'tsv', 'parquet', 'arrow'] as const;
 
 /** Of a text; the names of the columns must fit in. */
 const headBytes = 1 << 20;
 
 /**
- * Opens a file of rows, or a folder of Parquet files, that a person chose. Fails with `missing`, `invalid` (no regular file, no
+ * Opens a file of rows, a folder of Parquet files, or one that `save_to_disk` wrote, that a person chose. Fails with `missing`, `invalid` (no regular file, no
  * text), `unsupported` (another extension or encoding) or `corrupt`.
  * @param anyName whether a file with another extension has lines of JSON, and is not refused
  */
@@ -31,7 +31,7 @@ export async function openTable(path: string, { anyName = false } = {}): Promise
 	}
 	const file = await OpenedFile.chosen(path);
 	try {
-		if (extension === 'parquet') return await ParquetTable.open(file, name);
+		if (extension === 'parquet' || extension === 'arrow') return await ColumnarTable.open(file, name, extension);
 		const head = await file.read(0, Math.min(file.size, headBytes));
 		const begin = textBegin(head, name);
 		if (extension === 'csv' || extension === 'tsv') return separated(file, name, head, begin, extension);
@@ -50,7 +50,11 @@ function textBegin(head: Uint8Array, name: string): number {
 		throw new Failure('unsupported', `${name} is written in UTF-16.`, 'Save it in UTF-8.');
 	}
 	if (head.subarray(0, 8192).includes(0)) {
-		throw new Failure('invalid', `${name} is not text.`, 'Open a file of rows: JSONL, JSON, CSV, TSV or Parquet.');
+		throw new Failure(
+			'invalid',
+			`${name} is not text.`,
+			'Open a file of rows: JSONL, JSON, CSV, TSV, Parquet or Arrow.',
+		);
 	}
 	return a === 0xef && b === 0xbb && c === 0xbf ? 3 : 0;
 }

@@ -4,24 +4,26 @@ import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { TableRow } from '../../core/dataset/table/tableRow.ts';
 import { OpenedFile } from '../importers/openedFile.ts';
+import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
-import { ParquetTable } from './parquetTable.ts';
+import { savedParts } from './savedFolder.ts';
 
 /** Each is an open file. */
 const maxParts = 500;
 const splitNames = ['train', 'training', 'test', 'validation', 'valid', 'val', 'dev', 'eval'];
 
-/** The Parquet files of a folder, in the order of their names, as one table. */
+/** The files of a folder as one table: Parquet in the order of their names, or Arrow as `save_to_disk` has it. */
 export class PartsTable implements DataTable {
-	readonly format = 'parquet';
+	readonly format: ColumnarTable['format'];
 	readonly size: number;
 	readonly stamp: string;
 	readonly rowCount: number;
 	readonly complete = true;
 	readonly columns: readonly string[];
-	readonly #parts: readonly ParquetTable[];
+	readonly #parts: readonly ColumnarTable[];
 
-	private constructor(parts: readonly ParquetTable[]) {
+	private constructor(parts: readonly ColumnarTable[]) {
+		this.format = parts[0]?.format ?? 'parquet';
 		this.#parts = parts;
 		this.size = parts.reduce((sum, part) => sum + part.size, 0);
 		this.stamp = parts.map(({ stamp }) => stamp).join(' ');
@@ -29,14 +31,15 @@ export class PartsTable implements DataTable {
 		this.columns = [...new Set(parts.flatMap(({ columns }) => columns))];
 	}
 
-	/** Fails as {@link partsOf} and `ParquetTable.open`. */
+	/** Fails as {@link partsOf} and `ColumnarTable.open`. */
 	static async open(folder: string): Promise<PartsTable> {
-		const parts: ParquetTable[] = [];
+		const parts: ColumnarTable[] = [];
 		try {
 			for (const path of await partsOf(folder)) {
 				const file = await OpenedFile.chosen(path);
 				try {
-					parts.push(await ParquetTable.open(file, basename(path)));
+					const format = isParquet(basename(path)) ? 'parquet' : 'arrow';
+					parts.push(await ColumnarTable.open(file, basename(path), format));
 				} catch (error) {
 					await file.close();
 					throw error;
@@ -85,36 +88,33 @@ export class PartsTable implements DataTable {
 }
 
 /**
- * Paths of the Parquet files in a folder. Fails with `invalid` where there are none, and where they are several splits: a test
- * set must not be trained on because it lies in the same folder; with `unsupported` for what `save_to_disk` wrote.
+ * Paths of the Parquet files in a folder, or of the Arrow files that `save_to_disk` wrote. Fails with `invalid` where there are
+ * none, and where they are several splits: a test set must not be trained on because it lies in the same folder; and as
+ * {@link savedParts}.
  */
 export async function partsOf(folder: string): Promise<string[]> {
 	const name = basename(folder);
 	const entries = await readdir(folder).catch((error: unknown) => {
 		throw Failure.from(error, `The folder ${name} cannot be read`);
 	});
-	if (entries.includes('dataset_dict.json') || (entries.includes('state.json') && !entries.some(isParquet))) {
-		throw new Failure(
-			'unsupported',
-			`${name} is a folder that save_to_disk of Hugging Face datasets wrote, in Arrow, which only the trainer reads.`,
-			'Write it as Parquet: datasets.load_from_disk(FOLDER).to_parquet(FILE), for each split.',
-		);
-	}
-	const names = entries.filter(isParquet).toSorted();
-	if (names.length === 0) {
+	const saved = await savedParts(folder, entries);
+	const names = saved === null ? entries.filter(isParquet).toSorted() : [];
+	const count = saved?.length ?? names.length;
+	if (count === 0) {
 		throw new Failure(
 			'invalid',
-			`${name} is a folder without Parquet files.`,
+			`${name} is a folder without Parquet files, and no dataset that save_to_disk wrote.`,
 			'Name a file, or a folder of Parquet files.',
 		);
 	}
-	if (names.length > maxParts) {
+	if (count > maxParts) {
 		throw new Failure(
 			'unsupported',
-			`${name} has ${names.length} Parquet files, more than the ${maxParts} that are read together.`,
+			`${name} has ${count} files of rows, more than the ${maxParts} that are read together.`,
 			'Write them as fewer, larger files.',
 		);
 	}
+	if (saved !== null) return saved;
 	const sets = [...new Set(names.map(setOf))];
 	if (sets.length > 1 && sets.some((set) => splitNames.includes(set.toLowerCase()))) {
 		throw new Failure(

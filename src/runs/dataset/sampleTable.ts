@@ -1,7 +1,7 @@
 import { ColumnFinder, type TableColumn } from '../../core/dataset/table/tableColumns.ts';
 import { cellText, type RowValue } from '../../core/dataset/table/tableRow.ts';
+import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable } from './dataTable.ts';
-import { ParquetTable } from './parquetTable.ts';
 import { PartsTable } from './partsTable.ts';
 
 /** Rows that are looked at before anything is shown, as far as that takes no longer than a moment. */
@@ -22,7 +22,7 @@ export async function sampleTable(table: DataTable): Promise<{ columns: TableCol
 		if (++rows >= sampled.rows || bytes > sampled.bytes || performance.now() > until) break;
 	}
 	const { columns } = finder;
-	if (columns.length === 0 && (table instanceof ParquetTable || table instanceof PartsTable)) {
+	if (columns.length === 0 && (table instanceof ColumnarTable || table instanceof PartsTable)) {
 		return { columns: table.columns.map((name) => ({ name, type: 'empty', length: 0 })), values };
 	}
 	return { columns, values };

@@ -1,23 +1,20 @@
 import type { AbortSignalLike } from '../../base/async.ts';
-import type { DecodedFile } from './decoding/decodingMessages.ts';
-import { decodingThread } from './decoding/decodingThread.ts';
-import type { ParquetShape } from './decoding/parquetRows.ts';
+import { DecodedFile } from './decodedFile.ts';
+import type { TableShape } from './decoding/decodingMessages.ts';
 import type { Frame, FrameFile, FramePlace } from './frame.ts';
 import type { OpenedFile } from './openedFile.ts';
 import { Turns } from './turns.ts';
 
 const rowsAtOnce = 512;
-let keys = 0;
 
 /** A Parquet file: a record a row. Rows are decoded in the decoding thread, in portions. */
 export class ParquetFile implements FrameFile {
 	readonly #file: OpenedFile;
 	readonly #decoded: DecodedFile;
-	#shape: Promise<ParquetShape> | null = null;
 
 	constructor(file: OpenedFile) {
 		this.#file = file;
-		this.#decoded = { key: ++keys, descriptor: file.descriptor, size: file.size };
+		this.#decoded = new DecodedFile(file, 'parquet');
 	}
 
 	get size(): number {
@@ -35,9 +32,9 @@ export class ParquetFile implements FrameFile {
 	/** A file that is still being written has no footer yet: torn. */
 	async *frames(signal?: AbortSignalLike, after?: FramePlace): AsyncGenerator<Frame> {
 		const turns = new Turns(signal);
-		let shape: ParquetShape;
+		let shape: TableShape;
 		try {
-			shape = await this.shape();
+			shape = await this.#decoded.shape();
 		} catch (error) {
 			yield { ...fault(0, `not Parquet that is read: ${words(error)}`), torn: true };
 			return;
@@ -49,7 +46,7 @@ export class ParquetFile implements FrameFile {
 			for (let from = Math.max(start, after?.number ?? 0); from < end; from += count) {
 				const to = Math.min(end, from + rowsAtOnce);
 				try {
-					const records = await this.rows(from, to);
+					const records = await this.#decoded.rows(from, to);
 					count = records.length;
 					if (count === 0) throw new Error('the rows are not there');
 					for (let i = 0; i < records.length; i++) {
@@ -73,7 +70,7 @@ export class ParquetFile implements FrameFile {
 
 	async frame({ number }: FramePlace): Promise<Frame> {
 		try {
-			const [record] = await this.rows(number - 1, number);
+			const [record] = await this.#decoded.rows(number - 1, number);
 			return { offset: 0, length: 0, number, records: record === undefined ? [] : [record], fault: null, torn: false };
 		} catch (error) {
 			return fault(number, words(error));
@@ -86,17 +83,6 @@ export class ParquetFile implements FrameFile {
 
 	close(): Promise<void> {
 		return this.#file.close();
-	}
-
-	/** Fails with an Error in words. */
-	shape(): Promise<ParquetShape> {
-		this.#shape ??= decodingThread.ask({ kind: 'shape', file: this.#decoded }, this.size) as Promise<ParquetShape>;
-		return this.#shape;
-	}
-
-	/** Rows `from` to `to` (excluded), all of one row group; fewer where they are large. Fails with an Error in words. */
-	async rows(from: number, to: number): Promise<readonly unknown[]> {
-		return (await decodingThread.ask({ kind: 'rows', file: this.#decoded, from, to }, this.size)) as readonly unknown[];
 	}
 }
 

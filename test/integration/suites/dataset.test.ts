@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
@@ -86,6 +86,24 @@ suite('datasets', () => {
 		await session.again();
 		await session.settled();
 		assert.equal(session.shownRows, (rows / 2) * 3);
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+	});
+
+	test('an Arrow file and a folder that save_to_disk wrote open as datasets', async () => {
+		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
+			extensionPath: string;
+		};
+		const fixtures = join(extensionPath, 'test/fixtures/datasets');
+		const file = join(folder, 'rows.arrow');
+		await writeFile(file, await readFile(join(fixtures, 'types/stream.arrow')));
+		await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(file));
+		assert.equal(typeOfTab(), viewTypes.parquet);
+		assert.equal((await panel()).session.shownRows, 7);
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+		await cp(join(fixtures, 'saved'), join(folder, 'saved'), { recursive: true });
+		await vscode.commands.executeCommand(commandIds.openDataset, vscode.Uri.file(join(folder, 'saved')));
+		const { session } = await panel();
+		assert.deepEqual([session.shownRows, session.mapping.answer], [40, 'reward_model.ground_truth']);
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 

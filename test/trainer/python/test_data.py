@@ -396,6 +396,20 @@ def test_another_encoding_is_refused_with_its_line_and_offered(tmp_path: Path) -
     assert "iconv -f ISO-8859-1 -t UTF-8" in (raised.value.action or "")
 
 
+def test_arrow_is_read_from_the_stream_and_from_the_file_format(tmp_path: Path) -> None:
+    table = pa.table({"q": [f"question {n}" for n in range(9)]})
+    write_stream(tmp_path / "stream.arrow", table)
+    with pa.ipc.new_file(str(tmp_path / "file.arrow"), table.schema) as file:
+        file.write_table(table, max_chunksize=4)
+    for name in ("stream", "file"):
+        assert [one.row for one in read_rows(Source(str(tmp_path / f"{name}.arrow")))] == table.to_pylist()
+    packed = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(str(tmp_path / "packed.arrow"), table.schema, options=packed) as file:
+        file.write_table(table)
+    with fails("unsupported", "is a compressed Arrow file"):
+        read_rows(Source(str(tmp_path / "packed.arrow")))
+
+
 BOMBS = Path(__file__).parents[2] / "fixtures" / "bombs"
 
 

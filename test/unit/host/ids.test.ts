@@ -68,7 +68,7 @@ test('package.json and ids.ts name the same commands, settings, views and contai
 	const unasked = contributes.customEditors.filter(({ priority }) => priority !== 'option');
 	assert.deepEqual(
 		unasked.flatMap(({ selector }) => selector.map(({ filenamePattern }) => filenamePattern)),
-		['*.parquet'],
+		['*.parquet', '*.arrow'],
 	);
 	assert.deepEqual(Object.keys(contributes.views), [containerId]);
 	assert.deepEqual(

@@ -124,17 +124,61 @@ test('a recipe reads JSONL, JSON, CSV, Parquet and folders of Parquet as the sam
 	assert.equal((await opened(join(folder, 'a.jsonl'))).hash, known);
 });
 
+test('what save_to_disk wrote is the same problems, and a split of a DatasetDict is named or is "train"', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const { problems } = await opened(join(fixtures, 'parquet'));
+	const saved = await opened(join(fixtures, 'saved'));
+	assert.deepEqual(saved.problems, problems);
+	for (const [name, rows] of [
+		['saved/data-00001-of-00002.arrow', 20],
+		['dict', 6],
+		['dict/test', 3],
+	] as const) {
+		assert.equal((await opened(join(fixtures, name))).problems.length, rows, name);
+	}
+	assert.equal((await opened(join(fixtures, 'dict'), { split: 'test' })).problems.length, 3);
+	await assert.rejects(opened(join(fixtures, 'dict'), { split: 'dev' }), {
+		reason: 'missing',
+		message: /no split dev/,
+	});
+	await assert.rejects(openTable(join(fixtures, 'dict')), {
+		reason: 'invalid',
+		message: /dict holds several splits \(test, train\)/,
+		action: /such as dict.test/,
+	});
+	// The order is that of state.json, which names files of its folder alone.
+	const copy = async (files: unknown) => {
+		const place = await mkdtemp(join(folder, 'saved-'));
+		for (const name of await readdir(join(fixtures, 'saved')))
+			await copyFile(join(fixtures, 'saved', name), join(place, name));
+		await writeFile(join(place, 'state.json'), JSON.stringify({ _data_files: files }));
+		return place;
+	};
+	const [first, second] = ['data-00000-of-00002.arrow', 'data-00001-of-00002.arrow'];
+	const turned = await openTable(await copy([{ filename: second }, { filename: first }]));
+	t.after(() => turned.close());
+	const [row] = await turned.rows(0, 1);
+	assert.equal(columnCell(row?.value ?? {}, 'extra_info.index'), 20);
+	for (const [files, reason] of [
+		[[{ filename: '../a.arrow' }], 'corrupt'],
+		[[{ filename: 'state.json' }], 'corrupt'],
+		[[{ filename: 'data-7.arrow' }], 'missing'],
+		[[], 'invalid'],
+	] as const) {
+		await assert.rejects(openTable(await copy(files)), { reason }, JSON.stringify(files));
+	}
+});
+
 test('what no recipe can read is refused with its place and what to do', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const at = (name: string) => join(folder, name);
-	await assert.rejects(opened(join(fixtures, 'saved')), {
-		reason: 'unsupported',
-		message: /save_to_disk/,
-		action: /to_parquet/,
-	});
 	await mkdir(at('empty'));
-	await assert.rejects(opened(at('empty')), { reason: 'invalid', message: /folder without Parquet files/ });
+	await assert.rejects(opened(at('empty')), {
+		reason: 'invalid',
+		message: /folder without Parquet files, and no dataset that save_to_disk wrote/,
+	});
 	await mkdir(at('mixed'));
 	const [part = ''] = await readdir(join(fixtures, 'parquet'));
 	for (const name of ['train.parquet', 'test.parquet']) {
@@ -163,6 +207,8 @@ test('dataset check reads a folder of Parquet with prompts of messages and neste
 	const { facts, columns: found } = await checkDataset(join(fixtures, 'parquet'), {}, [join(fixtures, 'parquet')]);
 	assert.equal(facts.rows, 40);
 	assert.deepEqual([found.prompt, found.answer], ['prompt', 'reward_model.ground_truth']);
+	const saved = await checkDataset(join(fixtures, 'saved'), {}, [join(fixtures, 'parquet')]);
+	assert.deepEqual([saved.facts, saved.columns], [facts, found]);
 	const table = await openTable(join(fixtures, 'parquet'));
 	const ends = await table.rows(12, 15);
 	assert.deepEqual(

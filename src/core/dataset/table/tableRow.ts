@@ -1,4 +1,4 @@
-export const tableFormats = ['jsonl', 'json', 'csv', 'tsv', 'parquet', 'task'] as const;
+export const tableFormats = ['jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow', 'task'] as const;
 export type TableFormat = (typeof tableFormats)[number];
 
 export type RowValue = Readonly<Record<string, unknown>>;

@@ -1,19 +1,21 @@
 import { parentPort } from 'node:worker_threads';
+import { ArrowRows } from './arrowRows.ts';
 import type { DecodedFile, DecodingAnswer, DecodingRequest, DecodingResult } from './decodingMessages.ts';
 import { ParquetRows } from './parquetRows.ts';
 import { parseYaml } from './yamlText.ts';
 
 /*
- * Decodes what others wrote and what may be made to hurt: Parquet pages and YAML documents that claim to be huge. A thread
+ * Decodes what others wrote and what may be made to hurt: Parquet pages, Arrow's offsets and YAML documents that claim to be huge. A thread
  * of its own has bounded memory and can be ended, and it does not hold up whoever asked.
  */
 
 /** The files of the last requests. */
 const keptFiles = 2;
-const files = new Map<number, ParquetRows>();
+const files = new Map<number, ParquetRows | ArrowRows>();
 
-function fileOf({ key, descriptor, size }: DecodedFile): ParquetRows {
-	const file = files.get(key) ?? new ParquetRows(descriptor, size);
+function fileOf({ format, key, descriptor, size }: DecodedFile): ParquetRows | ArrowRows {
+	const file =
+		files.get(key) ?? (format === 'arrow' ? new ArrowRows(descriptor, size) : new ParquetRows(descriptor, size));
 	files.delete(key);
 	files.set(key, file);
 	if (files.size > keptFiles) files.delete(files.keys().next().value as number);

@@ -4,6 +4,8 @@ import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { tableBytes } from '../../../base/decodingLimits.ts';
+import type { TableShape } from './decodingMessages.ts';
+import { answerBytes, largestRow, sizeOf } from './rowLimits.ts';
 
 const readAt = promisify(read);
 
@@ -15,16 +17,6 @@ const largestGroup = 1 << 30;
 const largestPage = 256 << 20;
 /** Cells of a row group that are decoded at once. */
 const heldCells = 4 << 20;
-/** Of the rows of one answer: they are copied to the thread that asks. One row may have more. */
-const answerBytes = 32 << 20;
-const largestRow = 64 << 20;
-export interface ParquetShape {
-	/** Rows of each row group. */
-	readonly groups: readonly number[];
-	/** Of the whole file, as told apart from those of the row groups. */
-	readonly rows: number;
-	readonly columns: readonly string[];
-}
 
 /** Reads rows of one file by its descriptor. Runs in the decoding thread. */
 export class ParquetRows {
@@ -75,7 +67,7 @@ export class ParquetRows {
 		};
 	}
 
-	async shape(): Promise<ParquetShape> {
+	async shape(): Promise<TableShape> {
 		const metadata = await this.#footer();
 		const [root, ...rest] = metadata.schema;
 		const columns: string[] = [];
@@ -154,15 +146,6 @@ function answerOf(rows: readonly unknown[]): readonly unknown[] {
 		if (i > 0 && bytes > answerBytes) return rows.slice(0, i);
 	}
 	return rows;
-}
-
-/** Bytes of a plain value, about: characters of its texts, 8 for all else. */
-function sizeOf(value: unknown): number {
-	if (typeof value === 'string') return 8 + value.length;
-	if (typeof value !== 'object' || value === null) return 8;
-	let size = 8;
-	for (const inner of Object.values(value)) size += sizeOf(inner);
-	return size;
 }
 
 /** Damaged metadata lack it, or tell a negative number. */

@@ -43,7 +43,7 @@ def parquet_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def arrow_rows(path: Path) -> list[dict[str, Any]]:
-    """All rows of an Arrow stream, as `datasets` writes it. Raises `unsupported` for compressed ones, too."""
+    """All rows of an Arrow file, with a footer or without. Raises `unsupported` for compressed ones."""
     return [row for batch in _stream(path) for row in batch.to_pylist()]
 
 
@@ -61,8 +61,25 @@ def _stream(path: Path) -> Iterator[pa.RecordBatch]:
     _refuse_compressed(path)
     with pa.memory_map(str(path)) as source:
         # A writer puts as many rows into a batch as it likes.
-        batches = (part for batch in pa.ipc.open_stream(source) for part in _parts(batch))
+        batches = (part for batch in _batches(source) for part in _parts(batch))
         yield from _within(batches, path, path.stat().st_size)
+
+
+def _batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    if not _has_footer(source):
+        yield from pa.ipc.open_stream(source)
+        return
+    reader = pa.ipc.open_file(source)
+    for number in range(reader.num_record_batches):
+        yield reader.get_batch(number)
+
+
+def _has_footer(source: pa.NativeFile) -> bool:
+    """Whether it has the file format: the messages of a stream behind a magic number."""
+    source.seek(0)
+    magic = source.read(6) == b"ARROW1"
+    source.seek(0)
+    return magic
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -131,6 +148,8 @@ def _refuse_compressed(path: Path) -> None:
 
 
 def _messages(source: pa.NativeFile) -> Iterator[pa.Message]:
+    if _has_footer(source):
+        source.seek(8)
     reader = pa.ipc.MessageReader.open_stream(source)
     yield from iter(reader)
 

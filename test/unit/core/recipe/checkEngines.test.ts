@@ -67,10 +67,6 @@ describe('what the embedded engine lacks', () => {
 		[{ template: { ...tags, chat: true } }, /^template\.chat: "chat" needs a chat template/],
 		[{ model: { path: 'm', template: 'chat.jinja' } }, /^model\.template: .* set "engine": "pytorch"/],
 		[{ model: { path: 'm', revision: 'main' } }, /^model\.revision/],
-		[
-			{ dataset: { path: 'train.arrow' } },
-			/^dataset\.path: "train\.arrow" is an arrow file, which the embedded engine does not/,
-		],
 		[{ dataset: { path: 'a.jsonl', heldOut: 'test.csv.gz' } }, /^dataset\.heldOut: .* is compressed/],
 		[{ dataset: { path: 'a.jsonl', split: 'train' } }, /^dataset\.split/],
 		[{ dataset: { preset: 'gsm8k' } }, /^dataset\.preset: .* add "path" with gsm8k as a file/],

@@ -1,50 +1,59 @@
 import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { rowOfValue, type TableRow } from '../../core/dataset/table/tableRow.ts';
+import { DecodedFile } from '../importers/decodedFile.ts';
+import type { ColumnarFormat } from '../importers/decoding/decodingMessages.ts';
 import type { OpenedFile } from '../importers/openedFile.ts';
-import { ParquetFile } from '../importers/parquetFile.ts';
 import { Turns } from '../importers/turns.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 512;
-/** Of a row group that fails: each try may take seconds, and a group has thousands of portions. */
+/** Of a group that fails: each try may take seconds, and a group has thousands of portions. */
 const mostTries = 3;
 
-/** A Parquet file: its row groups are decoded in the decoding thread when rows of them are asked for. */
-export class ParquetTable implements DataTable {
-	readonly format = 'parquet';
+/** A Parquet or Arrow file: its groups of rows are decoded in the decoding thread when rows of them are asked for. */
+export class ColumnarTable implements DataTable {
+	readonly format: ColumnarFormat;
 	readonly size: number;
 	readonly stamp: string;
 	readonly rowCount: number;
 	readonly complete = true;
 	/** Names of the columns, also where there is no row. */
 	readonly columns: readonly string[];
-	readonly #file: ParquetFile;
+	readonly #file: DecodedFile;
 	readonly #groups: readonly number[];
-	/** Of row groups that could not be read. */
+	/** Of groups that could not be read. */
 	readonly #faults = new Map<number, { readonly fault: string; readonly times: number }>();
 
-	private constructor(file: ParquetFile, groups: readonly number[], columns: readonly string[]) {
+	private constructor(
+		format: ColumnarFormat,
+		file: DecodedFile,
+		groups: readonly number[],
+		columns: readonly string[],
+	) {
+		this.format = format;
 		this.#file = file;
 		this.#groups = groups;
 		this.columns = columns;
-		this.size = file.size;
-		this.stamp = file.stamp;
+		this.size = file.file.size;
+		this.stamp = file.file.stamp;
 		this.rowCount = groups.reduce((sum, rows) => sum + rows, 0);
 	}
 
-	/** Fails with `corrupt` for what is no Parquet. @param name for people */
-	static async open(opened: OpenedFile, name: string): Promise<ParquetTable> {
-		const file = new ParquetFile(opened);
+	/** Fails with `corrupt` for what is not in the format. @param name for people */
+	static async open(opened: OpenedFile, name: string, format: ColumnarFormat): Promise<ColumnarTable> {
+		const file = new DecodedFile(opened, format);
 		try {
 			const { groups, columns } = await file.shape();
-			return new ParquetTable(file, groups, columns);
+			return new ColumnarTable(format, file, groups, columns);
 		} catch (error) {
 			const words = error instanceof Error ? error.message : String(error);
 			throw new Failure(
 				'corrupt',
-				`${name} is not Parquet that is read: ${words}.`,
-				'See whether it was written to its end.',
+				`${name} is not ${format === 'arrow' ? 'Arrow' : 'Parquet'} that is read: ${words}.`,
+				format === 'arrow'
+					? 'See whether it was written to its end, or write it as Parquet.'
+					: 'See whether it was written to its end.',
 			);
 		}
 	}
@@ -89,7 +98,7 @@ export class ParquetTable implements DataTable {
 	}
 
 	close(): Promise<void> {
-		return this.#file.close();
+		return this.#file.file.close();
 	}
 
 	/** Rows of one group, at least one; those of a damaged one are faults. */

@@ -1,0 +1,87 @@
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { readJson } from '../safeFile.ts';
+
+/*
+ * Folders that `save_to_disk` of Hugging Face datasets wrote: state.json names the Arrow files of a dataset in their order;
+ * dataset_dict.json the splits of a DatasetDict, each a folder of that kind.
+ */
+
+const dictFile = 'dataset_dict.json';
+const stateFile = 'state.json';
+const maxBytes = 1 << 20;
+
+/** Of a folder of several splits, as the trainer has it. */
+export const defaultSplit = 'train';
+
+/** Names of the splits in a folder of a DatasetDict; null: it is none. Fails with `corrupt`. */
+export async function savedSplits(folder: string): Promise<string[] | null> {
+	const entries = await readdir(folder).catch((): string[] => []);
+	if (!entries.includes(dictFile)) return null;
+	const value = await readJson(folder, dictFile, maxBytes);
+	const splits = isObject(value) && Array.isArray(value.splits) ? value.splits : [];
+	return splits.filter((split): split is string => typeof split === 'string' && isPlainName(split));
+}
+
+/** The folder of one split where a path is a folder of a DatasetDict; else the path. Fails with `missing`. */
+export async function folderOfSplit(path: string, split: string): Promise<string> {
+	const splits = await savedSplits(path);
+	if (splits === null) return path;
+	if (splits.includes(split)) return join(path, split);
+	throw new Failure(
+		'missing',
+		`${path} has no split ${split} (it has ${splits.join(', ') || 'none'}).`,
+		'Name the folder of a split.',
+	);
+}
+
+/**
+ * Paths of the Arrow files of a dataset, in the order of its rows; null: the folder, whose names are given, was not written
+ * by `save_to_disk`. Fails with `invalid` for a folder of several splits or without files, `missing` and `corrupt`.
+ */
+export async function savedParts(folder: string, entries: readonly string[]): Promise<string[] | null> {
+	const name = basename(folder);
+	if (entries.includes(dictFile)) {
+		const splits = (await savedSplits(folder)) ?? [];
+		const [first = 'train', ...others] = splits;
+		if (others.length > 0) {
+			throw new Failure(
+				'invalid',
+				`${name} holds several splits (${splits.slice(0, 5).join(', ')}).`,
+				`Name the folder of one split, such as ${join(name, first)}.`,
+			);
+		}
+		return savedParts(join(folder, first), await readdir(join(folder, first)).catch(() => []));
+	}
+	if (!entries.includes(stateFile)) return null;
+	const state = await readJson(folder, stateFile, maxBytes);
+	const { _data_files: files, _indices_data_files: indices } = isObject(state) ? state : {};
+	if (Array.isArray(indices) && indices.length > 0) {
+		throw new Failure(
+			'unsupported',
+			`${name} holds a selection of rows beside its files, as old versions of datasets wrote it.`,
+			'Load it and save it again with a newer version.',
+		);
+	}
+	const names = (Array.isArray(files) ? files : []).map((file: unknown) => (isObject(file) ? file.filename : null));
+	if (names.length === 0) throw new Failure('invalid', `${name} has no files of rows.`, 'Save the dataset again.');
+	return names.map((file) => {
+		if (typeof file !== 'string' || !isPlainName(file) || !/\.arrow$/i.test(file)) {
+			throw new Failure(
+				'corrupt',
+				`${join(name, stateFile)} names no Arrow file of its folder.`,
+				'Save the dataset again.',
+			);
+		}
+		if (!entries.includes(file)) {
+			throw new Failure('missing', `${name} lacks ${file}, which its ${stateFile} names.`, 'Copy the whole folder.');
+		}
+		return join(folder, file);
+	});
+}
+
+const isPlainName = (name: string): boolean => name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name);
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,33 @@
+import type { ColumnarFormat, DecodedFile as Decoded, TableShape } from './decoding/decodingMessages.ts';
+import { decodingThread } from './decoding/decodingThread.ts';
+import type { OpenedFile } from './openedFile.ts';
+
+let keys = 0;
+
+/** Rows of a Parquet or Arrow file, which the decoding thread decodes in portions. */
+export class DecodedFile {
+	readonly #file: OpenedFile;
+	readonly #decoded: Decoded;
+	#shape: Promise<TableShape> | null = null;
+
+	constructor(file: OpenedFile, format: ColumnarFormat) {
+		this.#file = file;
+		this.#decoded = { format, key: ++keys, descriptor: file.descriptor, size: file.size };
+	}
+
+	get file(): OpenedFile {
+		return this.#file;
+	}
+
+	/** Fails with an Error in words. */
+	shape(): Promise<TableShape> {
+		this.#shape ??= decodingThread.ask({ kind: 'shape', file: this.#decoded }, this.#file.size) as Promise<TableShape>;
+		return this.#shape;
+	}
+
+	/** Rows `from` to `to` (excluded), all of one group; fewer where they are large. Fails with an Error in words. */
+	async rows(from: number, to: number): Promise<readonly unknown[]> {
+		const rows = await decodingThread.ask({ kind: 'rows', file: this.#decoded, from, to }, this.#file.size);
+		return rows as readonly unknown[];
+	}
+}

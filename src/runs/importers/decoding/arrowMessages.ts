@@ -1,0 +1,124 @@
+import { type ArrowField, readSchema } from './arrowSchema.ts';
+import { FlatTable } from './flatTable.ts';
+
+/** Of the schema, mostly what programs note beside it. */
+const maxMetadata = 16 << 20;
+const maxMessages = 1_000_000;
+/** Read at once where messages are looked for: small ones lie close together. */
+const windowBytes = 16 << 10;
+/** Version 4 of the metadata, of Arrow 0.8 (2017). */
+const oldestVersion = 3;
+const magic = 'ARROW1';
+
+export type ReadBytes = (at: number, length: number) => Promise<Uint8Array>;
+
+/** Where a batch of columns lies. */
+export interface BatchPlace {
+	readonly metadataAt: number;
+	readonly metadataBytes: number;
+	readonly bodyAt: number;
+	readonly bodyBytes: number;
+	readonly rows: number;
+	/** How many dictionary batches stand before it. */
+	readonly dictionaries: number;
+}
+
+export interface DictionaryPlace extends BatchPlace {
+	readonly id: number;
+	/** Its values come behind those that are there. */
+	readonly delta: boolean;
+}
+
+export interface ArrowMessages {
+	readonly fields: readonly ArrowField[];
+	readonly batches: readonly BatchPlace[];
+	readonly dictionaries: readonly DictionaryPlace[];
+}
+
+/** The columns of a batch as its metadata have them: lengths of its arrays, and where their buffers lie in the body. */
+export interface BatchLayout {
+	readonly nodes: readonly (readonly [length: number, nulls: number])[];
+	readonly buffers: readonly (readonly [offset: number, length: number])[];
+}
+
+/**
+ * Finds all messages of a file, in Arrow's stream format or in its file format, which has the messages of a stream behind
+ * its magic number. Throws in words.
+ */
+export async function findMessages(read: ReadBytes, size: number): Promise<ArrowMessages> {
+	const [begin, end] = await bounds(read, size);
+	let window: { readonly at: number; readonly bytes: Uint8Array } = { at: 0, bytes: new Uint8Array(0) };
+	const bytesAt = async (at: number, length: number): Promise<Uint8Array> => {
+		if (at < window.at || at + length > window.at + window.bytes.length) {
+			window = { at, bytes: await read(at, Math.min(end - at, Math.max(length, windowBytes))) };
+		}
+		return window.bytes.subarray(at - window.at, at - window.at + length);
+	};
+	let fields: ArrowField[] | null = null;
+	const batches: BatchPlace[] = [];
+	const dictionaries: DictionaryPlace[] = [];
+	for (let at = begin; at < end; ) {
+		if (end - at < 8) throw torn();
+		const prefix = viewOf(await bytesAt(at, 8));
+		const continued = prefix.getInt32(0, true) === -1;
+		const metadataBytes = prefix.getInt32(continued ? 4 : 0, true);
+		if (metadataBytes === 0) break;
+		const metadataAt = at + (continued ? 8 : 4);
+		if (metadataBytes < 0 || metadataBytes > maxMetadata)
+			throw new Error(`a message with ${metadataBytes} bytes of metadata`);
+		if (metadataAt + metadataBytes > end) throw torn();
+		const message = FlatTable.root(await bytesAt(metadataAt, metadataBytes));
+		const bodyAt = metadataAt + metadataBytes;
+		const bodyBytes = message.size(3);
+		if (bodyAt + bodyBytes > end) throw torn();
+		at = bodyAt + bodyBytes;
+		const header = message.table(2);
+		const kind = message.int(1, 1);
+		if (kind === 1 && header !== null && fields === null) {
+			if (message.int(0, 2) < oldestVersion) throw new Error('written by a version of Arrow before 0.8');
+			fields = readSchema(header);
+		} else if ((kind === 2 || kind === 3) && header !== null) {
+			if (fields === null) throw new Error('rows come before the schema');
+			if (batches.length + dictionaries.length >= maxMessages)
+				throw new Error(`has more than ${maxMessages} record batches`);
+			const batch = kind === 3 ? header : header.table(1);
+			if (batch === null) throw new Error('a dictionary without values');
+			if (batch.table(3) !== null) throw new Error('its record batches are compressed');
+			const place = {
+				metadataAt,
+				metadataBytes,
+				bodyAt,
+				bodyBytes,
+				rows: batch.size(0),
+				dictionaries: dictionaries.length,
+			};
+			if (kind === 3) batches.push(place);
+			else dictionaries.push({ ...place, id: header.size(0), delta: header.bool(2) });
+		}
+	}
+	if (fields === null) throw new Error('there is no schema');
+	return { fields, batches, dictionaries };
+}
+
+/** What the metadata of a batch say of its columns. */
+export async function readLayout(read: ReadBytes, place: BatchPlace, dictionary = false): Promise<BatchLayout> {
+	const header = FlatTable.root(await read(place.metadataAt, place.metadataBytes)).table(2);
+	const batch = dictionary ? header?.table(1) : header;
+	if (!batch) throw new Error('the file has changed');
+	return { nodes: batch.pairs(1), buffers: batch.pairs(2) };
+}
+
+/** Where messages begin and end: behind the magic number and before the footer of the file format. */
+async function bounds(read: ReadBytes, size: number): Promise<readonly [begin: number, end: number]> {
+	const text = async (at: number) => String.fromCharCode(...(await read(at, magic.length)));
+	if (size < 8 || (await text(0)) !== magic) return [0, size];
+	if (size < 24 || (await text(size - magic.length)) !== magic) throw torn();
+	const footer = viewOf(await read(size - magic.length - 4, 4)).getInt32(0, true);
+	const end = size - magic.length - 4 - footer;
+	if (footer < 0 || end < 8) throw new Error(`a footer of ${footer} bytes`);
+	return [8, end];
+}
+
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+const torn = () => new Error('it ends inside of a message');

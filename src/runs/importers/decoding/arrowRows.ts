@@ -1,0 +1,196 @@
+import { read } from 'node:fs';
+import { promisify } from 'node:util';
+import { tableBytes } from '../../../base/decodingLimits.ts';
+import { ArrowColumns, type ColumnSource, objectOf } from './arrowColumns.ts';
+import {
+	type ArrowMessages,
+	type BatchPlace,
+	type DictionaryPlace,
+	findMessages,
+	type ReadBytes,
+	readLayout,
+} from './arrowMessages.ts';
+import type { ArrowType } from './arrowSchema.ts';
+import type { TableShape } from './decodingMessages.ts';
+import { answerBytes, largestRow } from './rowLimits.ts';
+
+const readAt = promisify(read);
+
+/** A record batch up to this size is read at once; of a larger one the bytes of the rows that are asked for. */
+const heldBytes = 16 << 20;
+/** Of the values of all dictionaries that a batch refers to. */
+const dictionaryBytes = 64 << 20;
+
+/** There are more values than fit into an answer. */
+class TooLarge extends Error {}
+
+/** Reads rows of one Arrow file by its descriptor, in the stream or the file format. Runs in the decoding thread. */
+export class ArrowRows {
+	readonly #size: number;
+	readonly #read: ReadBytes;
+	/** Bytes that the rows of the file may have, decoded, and those that rows before `#counted` have. */
+	readonly #mostDecoded: number;
+	#decoded = 0;
+	#counted = 0;
+	#messages: Promise<ArrowMessages> | null = null;
+	/** How many rows fitted into the last answer. */
+	#fitting = Number.POSITIVE_INFINITY;
+	#held: { readonly place: BatchPlace; readonly body: Uint8Array } | null = null;
+	/** Dictionaries by id, as they are behind so many dictionary batches. */
+	#dictionaries: { readonly behind: number; readonly values: Map<number, Promise<readonly unknown[]>> } = {
+		behind: 0,
+		values: new Map(),
+	};
+	#dictionaryLeft = dictionaryBytes;
+
+	/** @param mostDecoded bytes that all of its rows may have */
+	constructor(descriptor: number, size: number, mostDecoded = tableBytes(size)) {
+		this.#size = size;
+		this.#mostDecoded = mostDecoded;
+		this.#read = async (at, length) => {
+			if (at < 0 || at + length > size) throw new Error(`bytes ${at} to ${at + length} of ${size}`);
+			const bytes = new Uint8Array(length);
+			for (let filled = 0; filled < length; ) {
+				const { bytesRead } = await readAt(descriptor, bytes, filled, length - filled, at + filled);
+				if (bytesRead === 0) throw new Error('the file has become shorter');
+				filled += bytesRead;
+			}
+			return bytes;
+		};
+	}
+
+	/** Each record batch is a group. Fails where the file says that it has far more rows than it holds. */
+	async shape(): Promise<TableShape> {
+		const { fields, batches } = await this.#found();
+		const groups = batches.map(({ rows }) => rows);
+		const rows = groups.reduce((sum, count) => sum + count, 0);
+		if (rows * 8 > this.#mostDecoded)
+			throw new Error(`it says that it has ${rows} rows, in a file of ${this.#size} bytes`);
+		return { groups, rows, columns: fields.map(({ name }) => name) };
+	}
+
+	/** As `ParquetRows.rows`. */
+	async rows(from: number, to: number): Promise<readonly unknown[]> {
+		const { fields, batches } = await this.#found();
+		let start = 0;
+		const place = batches.find(({ rows }) => {
+			const inside = from < start + rows;
+			if (!inside) start += rows;
+			return inside;
+		});
+		if (place === undefined) throw new Error(`no row ${from + 1}`);
+		const names = fields.map(({ name }) => name);
+		const layout = await this.#sound(readLayout(this.#read, place));
+		const first = from - start;
+		let count = Math.min(to - from, place.rows - first, 2 * this.#fitting);
+		for (;;) {
+			let taken = 0;
+			const most = count === 1 ? largestRow : answerBytes;
+			const take = (bytes: number) => {
+				taken += bytes;
+				if (taken > most) throw new TooLarge(`a row of more than ${most} bytes`);
+			};
+			try {
+				take(8 * count);
+				const lists = await new ArrowColumns(fields, layout, this.#source(place, take)).values(first, first + count);
+				this.#count(from, from + count, taken);
+				this.#fitting = count;
+				return Array.from({ length: count }, (_, i) => objectOf(names, lists, i));
+			} catch (error) {
+				if (!(error instanceof TooLarge) || count === 1) throw error;
+				count = Math.ceil(count / 2);
+			}
+		}
+	}
+
+	/** Rows that are decoded again count once. */
+	#count(from: number, to: number, bytes: number): void {
+		if (to <= this.#counted) return;
+		this.#decoded += (bytes * (to - Math.max(from, this.#counted))) / (to - from);
+		this.#counted = to;
+		if (this.#decoded > this.#mostDecoded) {
+			throw new Error(`its rows have more than ${this.#mostDecoded} bytes, made of a file of ${this.#size}`);
+		}
+	}
+
+	#source(place: BatchPlace, take: ColumnSource['take']): ColumnSource {
+		return {
+			take,
+			bytes: (offset, length) => this.#bytes(place, offset, length),
+			dictionary: (id, values) => this.#dictionary(place.dictionaries, id, values, []),
+		};
+	}
+
+	async #bytes(place: BatchPlace, offset: number, length: number): Promise<Uint8Array> {
+		if (offset + length > place.bodyBytes) throw new Error(`a buffer that ends beyond its record batch`);
+		if (place.bodyBytes > heldBytes) return this.#read(place.bodyAt + offset, length);
+		if (this.#held?.place !== place) {
+			this.#held = { place, body: await this.#read(place.bodyAt, place.bodyBytes) };
+		}
+		return this.#held.body.subarray(offset, offset + length);
+	}
+
+	/** @param outer the dictionaries that wait for this one: one of them would wait for ever */
+	#dictionary(behind: number, id: number, type: ArrowType, outer: readonly number[]): Promise<readonly unknown[]> {
+		if (outer.includes(id)) throw new Error(`dictionary ${id} refers to itself`);
+		if (this.#dictionaries.behind !== behind) {
+			this.#dictionaries = { behind, values: new Map() };
+			this.#dictionaryLeft = dictionaryBytes;
+		}
+		const { values } = this.#dictionaries;
+		const known = values.get(id);
+		if (known !== undefined) return known;
+		const made = this.#readDictionary(behind, id, type, outer);
+		values.set(id, made);
+		return made;
+	}
+
+	async #readDictionary(
+		behind: number,
+		id: number,
+		type: ArrowType,
+		outer: readonly number[],
+	): Promise<readonly unknown[]> {
+		const { dictionaries } = await this.#found();
+		const own: DictionaryPlace[] = [];
+		for (const place of dictionaries.slice(0, behind)) {
+			if (place.id !== id) continue;
+			if (!place.delta) own.length = 0;
+			own.push(place);
+		}
+		if (own.length === 0) throw new Error(`there is no dictionary ${id}`);
+		const values: unknown[] = [];
+		for (const place of own) {
+			const take = (bytes: number) => {
+				this.#dictionaryLeft -= bytes;
+				if (this.#dictionaryLeft < 0) throw new Error(`dictionaries of more than ${dictionaryBytes} bytes`);
+			};
+			const source: ColumnSource = {
+				take,
+				bytes: (offset, length) => this.#read(place.bodyAt + within(offset, length, place), length),
+				dictionary: async (inner, values) => this.#dictionary(behind, inner, values, [...outer, id]),
+			};
+			const layout = await this.#sound(readLayout(this.#read, place, true));
+			for (const value of await new ArrowColumns([{ name: '', type }], layout, source).all()) values.push(value);
+		}
+		return values;
+	}
+
+	/** Where everything lies. */
+	#found(): Promise<ArrowMessages> {
+		this.#messages ??= this.#sound(findMessages(this.#read, this.#size));
+		return this.#messages;
+	}
+
+	/** Numbers of metadata that point anywhere are RangeErrors. */
+	#sound<T>(metadata: Promise<T>): Promise<T> {
+		return metadata.catch((error: unknown) => {
+			throw error instanceof RangeError ? new Error('its metadata are damaged') : error;
+		});
+	}
+}
+
+function within(offset: number, length: number, place: BatchPlace): number {
+	if (offset + length > place.bodyBytes) throw new Error('a buffer that ends beyond its dictionary');
+	return offset;
+}
