@@ -1,18 +1,20 @@
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
-import { type Benchmark, type Tolerance, tolerances } from './codeTestsComparison.ts';
+import type { Benchmark } from './codeTestsComparison.ts';
 
 /**
  * The tests of a row.
  * - `streams`: programs that read stdin and write stdout
  * - `asserts`: pieces of code that assert something of the answer's functions
  * - `calls`: arguments and expected values of one function, as the text of `{"inputs": [[...], ...], "outputs": [...]}`
+ *
+ * An entry point is the name of a function, or `Solution().name`, as on LeetCode.
  */
 export type CodeTests =
 	| {
 			readonly kind: 'streams';
 			readonly cases: readonly { readonly input: string; readonly output: string }[];
-			readonly tolerance: Tolerance;
+			readonly benchmark: Benchmark;
 	  }
 	| {
 			readonly kind: 'asserts';
@@ -27,7 +29,7 @@ export type CodeTests =
 			readonly entryPoint: string;
 			readonly json: string;
 			readonly count: number;
-			readonly tolerance: Tolerance;
+			readonly benchmark: Benchmark;
 	  };
 
 type Row = Readonly<Record<string, unknown>>;
@@ -84,7 +86,7 @@ function fromList(list: readonly unknown[], row: Row): CodeTests | null {
 	if (!list.every(isRecord)) return null;
 	const [first] = list;
 	if (first === undefined || !('input' in first && 'output' in first)) return null;
-	const tolerance = tolerances[benchmarkOf(first)];
+	const benchmark = benchmarkOf(first);
 	const functional = first.testtype === 'functional' || first.type === 'function_call';
 	const entryPoint = entryPointOf({ ...row, ...first });
 	if (functional && entryPoint !== null) {
@@ -92,11 +94,11 @@ function fromList(list: readonly unknown[], row: Row): CodeTests | null {
 		const inputs = list.map(({ input }) => `[${typeof input === 'string' ? argumentLines(input) : inner(input)}]`);
 		const outputs = list.map(({ output }) => (typeof output === 'string' ? jsonText(output) : JSON.stringify(output)));
 		const json = `{"inputs":[${inputs.join()}],"outputs":[${outputs.join()}]}`;
-		return { kind: 'calls', entryPoint, json, count: list.length, tolerance };
+		return { kind: 'calls', entryPoint, json, count: list.length, benchmark };
 	}
 	return {
 		kind: 'streams',
-		tolerance,
+		benchmark,
 		cases: list.map(({ input, output }) => ({ input: stream(input), output: stream(output) })),
 	};
 }
@@ -118,10 +120,10 @@ function fromColumns(
 	const entryPoint = entryPointOf(value) ?? (inputs.every(Array.isArray) ? entryPointOf(row) : null);
 	if (entryPoint !== null && inputs.every(Array.isArray)) {
 		const json = `${(source ?? JSON.stringify({ inputs, outputs })).trim().replace(/\}$/, '')},"wrapped":true}`;
-		return { kind: 'calls', entryPoint, json, count: inputs.length, tolerance: tolerances.apps };
+		return { kind: 'calls', entryPoint, json, count: inputs.length, benchmark: 'apps' };
 	}
 	const cases = inputs.map((input, i) => ({ input: stream(input), output: stream(outputs[i]) }));
-	return { kind: 'streams', cases, tolerance: tolerances.apps };
+	return { kind: 'streams', cases, benchmark: 'apps' };
 }
 
 function asserts(tests: readonly string[], row: Row): CodeTests | null {
@@ -139,8 +141,9 @@ function asserts(tests: readonly string[], row: Row): CodeTests | null {
 		);
 	}
 	const { prompt } = row;
-	const isCode =
-		entryPoint !== null && typeof prompt === 'string' && new RegExp(`^def ${entryPoint}\\b`, 'm').test(prompt);
+	// HumanEval's prompt begins the function, that of a method is what its answer needs: imports, classes of nodes.
+	const begins = entryPoint === null || entryPoint.startsWith('Solution()') ? 'from|import|class' : `def ${entryPoint}`;
+	const isCode = entryPoint !== null && typeof prompt === 'string' && new RegExp(`^(?:${begins})\\b`, 'm').test(prompt);
 	return {
 		...{ kind: 'asserts', setup: setup.filter((part) => part.trim() !== ''), tests: used, entryPoint },
 		prompt: isCode ? prompt : null,
@@ -150,14 +153,14 @@ function asserts(tests: readonly string[], row: Row): CodeTests | null {
 /** Whatever may tell right from wrong: a test that only prints takes any answer. */
 const deciding = /assert|raise|throw|expect|check|verif|exit|fail|should|equal|unittest|match|compar|reject/i;
 
-const identifier = /^[A-Za-z_$][\w$]*$/;
+const entryPointForm = /^(?:Solution\(\)\.)?[A-Za-z_$][\w$]*$/;
 
 function entryPointOf(row: Row): string | null {
 	const metadata = typeof row.metadata === 'string' ? parseJson(row.metadata) : row.metadata;
 	for (const place of [row, isRecord(metadata) ? metadata : {}]) {
 		for (const column of entryPointColumns) {
 			const name = place[column];
-			if (typeof name === 'string' && identifier.test(name)) return name;
+			if (typeof name === 'string' && entryPointForm.test(name)) return name;
 		}
 	}
 	return null;

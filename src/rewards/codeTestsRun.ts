@@ -1,6 +1,8 @@
 import { Failure } from '../base/failure.ts';
 import type { CodeLanguage } from './codeTestsAnswer.ts';
 import type { CodeTests } from './codeTestsCases.ts';
+import { tolerances } from './codeTestsComparison.ts';
+import { givenNames } from './codeTestsNames.ts';
 import { sameOutput } from './codeTestsOutput.ts';
 import { readHarness } from './sandbox/harnessFiles.ts';
 import {
@@ -37,8 +39,12 @@ const mostRestarts = 4;
 interface Language {
 	readonly program: SandboxProgram;
 	readonly answer: string;
+	/** Runs an answer that is a program with the names that it is given; null: none can be given in this language. */
+	readonly runner: string | null;
 	readonly server: string;
 	readonly checker: string;
+	/** Files that the checker needs beside it. */
+	readonly checkerParts: readonly string[];
 	readonly flags: readonly string[];
 	/** Processes and threads: those of the interpreter and a few more. */
 	readonly tasks: number;
@@ -50,8 +56,10 @@ const languages: Readonly<Record<CodeLanguage, Language>> = {
 	python: {
 		program: 'python',
 		answer: 'answer.py',
+		runner: 'answer_program.py',
 		server: 'answer_server.py',
 		checker: 'test_checker.py',
+		checkerParts: [],
 		// Neither the user's packages nor cached code.
 		flags: ['-s', '-B'],
 		tasks: 10,
@@ -60,8 +68,10 @@ const languages: Readonly<Record<CodeLanguage, Language>> = {
 	javascript: {
 		program: 'node',
 		answer: 'answer.js',
+		runner: null,
 		server: 'answer_server.cjs',
 		checker: 'test_checker.cjs',
+		checkerParts: ['test_runner.cjs'],
 		flags: ['--disable-warning=ExperimentalWarning'],
 		tasks: 16,
 		overheadMb: 96,
@@ -77,6 +87,16 @@ function limitsOf(language: Language, options: CodeTestOptions, seconds: number)
 		...(language.program === 'python' ? { addressSpaceMb: memoryMb + 128 } : {}),
 		processes: language.tasks,
 	};
+}
+
+async function harnessFiles(names: readonly string[]): Promise<Readonly<Record<string, string>>> {
+	return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readHarness(name)] as const)));
+}
+
+/** Files beside an answer that is given names. */
+async function givenFiles({ runner }: Language, given: string | null): Promise<Readonly<Record<string, string>>> {
+	if (runner === null || given === null) return {};
+	return { 'given.py': given, ...(await harnessFiles([runner, 'given_names.py'])) };
 }
 
 /** Rows that may run at once, so that together they stay well below the limits of the process that scores them. */
@@ -111,12 +131,14 @@ export async function runCodeTests(
 async function runStreams(
 	sandbox: Sandbox,
 	code: string,
-	{ cases, tolerance }: Extract<CodeTests, { kind: 'streams' }>,
+	{ cases, benchmark }: Extract<CodeTests, { kind: 'streams' }>,
 	language: Language,
 	options: CodeTestOptions,
 	signal: AbortSignal | undefined,
 ): Promise<CodeVerdict> {
 	const used = cases.slice(0, mostTests);
+	const given = await givenFiles(language, givenNames[benchmark]);
+	const program = language.runner !== null && language.runner in given ? language.runner : language.answer;
 	const deadline = performance.now() + options.timeoutSeconds * 2000;
 	let passed = 0;
 	let why: string | null = null;
@@ -129,15 +151,16 @@ async function runStreams(
 		const result = await sandbox.run(
 			{
 				program: language.program,
-				args: [...language.flags, language.answer],
-				files: { [language.answer]: code },
+				args: [...language.flags, program],
+				files: { ...given, [language.answer]: code },
 				stdin: input,
 				limits: limitsOf(language, options, seconds),
 			},
 			signal,
 		);
 		// A program that fails after it has written the right thing has failed.
-		if (result.end === 'exited' && result.status === 0 && sameOutput(result.stdout, output, tolerance)) passed++;
+		if (result.end === 'exited' && result.status === 0 && sameOutput(result.stdout, output, tolerances[benchmark]))
+			passed++;
 		else {
 			why ??= whyNot(result);
 			if (options.stopAtFailure) break;
@@ -162,6 +185,9 @@ function whyNot({ end, status, stderr }: SandboxOutput): string {
 
 const lastLine = (text: string) => text.trim().split('\n').at(-1)?.slice(0, 300) || 'the program failed';
 
+/** HumanEval and LeetCodeDataset put the prompt before the answer. */
+const givenPrompt = (prompt: string | null) => (prompt === null ? null : `\n\n${prompt}`);
+
 /** The tests run in one sandbox, the answer in another; between them goes data. */
 async function runChecker(
 	sandbox: Sandbox,
@@ -171,7 +197,11 @@ async function runChecker(
 	options: CodeTestOptions,
 	signal: AbortSignal | undefined,
 ): Promise<CodeVerdict> {
-	const [server, checker] = await Promise.all([readHarness(language.server), readHarness(language.checker)]);
+	const [server, checkers, given] = await Promise.all([
+		readHarness(language.server),
+		harnessFiles([language.checker, ...language.checkerParts]),
+		givenFiles(language, tests.kind === 'calls' ? givenNames[tests.benchmark] : givenPrompt(tests.prompt)),
+	]);
 	const count = Math.min(mostTests, tests.kind === 'calls' ? tests.count : tests.tests.length);
 	const deadline = performance.now() + options.timeoutSeconds * 2000;
 	let passed = 0;
@@ -183,7 +213,7 @@ async function runChecker(
 		if (seconds <= 0) break;
 		const spec = {
 			...(tests.kind === 'calls'
-				? { calls: tests.json, setup: [], tolerance: tests.tolerance }
+				? { calls: tests.json, setup: [], tolerance: tolerances[tests.benchmark] }
 				: { tests: tests.tests, setup: tests.setup, prompt: tests.prompt }),
 			entryPoint: tests.entryPoint,
 			skip: next,
@@ -196,13 +226,13 @@ async function runChecker(
 				answer: {
 					program: language.program,
 					args: [...language.flags, language.server],
-					files: { [language.answer]: code, [language.server]: server },
+					files: { ...given, [language.answer]: code, [language.server]: server },
 					limits: { ...limits, outputBytes: 32 << 20 },
 				},
 				checker: {
 					program: language.program,
 					args: [...language.flags, language.checker],
-					files: { 'tests.json': JSON.stringify(spec), [language.checker]: checker },
+					files: { 'tests.json': JSON.stringify(spec), ...checkers },
 					limits: {
 						...limits,
 						memoryMb: 512,
@@ -216,7 +246,7 @@ async function runChecker(
 			signal,
 		);
 		for (const verdict of verdicts.tests) {
-			if (verdict.test !== next) continue;
+			if (verdict.test !== next || next === count) continue;
 			next++;
 			passed += verdict.passed;
 			total += verdict.parts;

@@ -1,12 +1,13 @@
 /** Changes the checkers of code tests at places chosen by a seed, and sees whether the table of checkerCases.ts notices. */
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Random } from '../../src/base/random.ts';
 import type { CodeLanguage } from '../../src/rewards/codeTestsAnswer.ts';
 import { root } from '../scripts/paths.ts';
 import { checkAnswer } from '../support/checkedAnswer.ts';
-import { type CheckerCase, javascriptCases, pythonCases } from '../support/checkerCases.ts';
+import { type CheckerCase, javascriptCases, pythonCases, runnerCases } from '../support/checkerCases.ts';
 import { mutated, type Place, placesOf } from './places.ts';
 
 const folder = 'src/rewards/sandbox/harness';
@@ -17,6 +18,7 @@ export const checkers: readonly {
 }[] = [
 	{ language: 'python', file: `${folder}/test_checker.py`, cases: pythonCases },
 	{ language: 'javascript', file: `${folder}/test_checker.cjs`, cases: javascriptCases },
+	{ language: 'javascript', file: `${folder}/test_runner.cjs`, cases: runnerCases },
 ];
 
 /** What pytest does is tested with pytest (test/python/pytestRows.test.ts), and is no part of the table. */
@@ -52,45 +54,63 @@ export function checkerPlaces(file: string, count: number, seed: number): Place[
 	return chosen.sort((a, b) => a.start - b.start);
 }
 
-/** Cases of which a checker says something else than the table, up to the first one where `all` is false. */
-export async function otherVerdicts(
-	{ language, file, cases }: (typeof checkers)[number],
+/** Verdicts of all cases word for word; recordCheckerVerdicts.ts writes it. */
+export const recorded = join(root, 'test/fixtures/checkerVerdicts.json');
+
+/** A case stays the same where others are put before it. */
+export const keyOf = ({ answer, tests }: CheckerCase) =>
+	createHash('sha256')
+		.update(JSON.stringify([answer, tests]))
+		.digest('hex')
+		.slice(0, 12);
+
+/** What Python and Node say of code that does not parse differs between their versions. */
+const withoutVersions = (line: string) =>
+	line.replace(/(the test is no (?:Python|JavaScript)|SyntaxError): .*/, '$1').replace(/ \(.*?\bline \d+\)$/, '');
+
+/** The verdicts of the cases by their keys, up to the first one that `isEnough`. */
+export async function verdictsOf(
+	{ language, file, cases }: Pick<(typeof checkers)[number], 'language' | 'file' | 'cases'>,
 	place: Place | null,
-	all: boolean,
-): Promise<string[]> {
+	isEnough: (one: CheckerCase, says: string, lines: readonly string[]) => boolean,
+): Promise<void> {
 	const text = readFileSync(join(root, file), 'utf8');
+	const changed = { [basename(file)]: place === null ? text : mutated(text, place) };
 	const base = mkdtempSync(join(tmpdir(), 'checker-'));
 	// A pytest without its runner is none: the checker then runs tests by itself.
 	mkdirSync(join(base, 'plain'));
 	writeFileSync(join(base, 'plain', 'pytest.py'), '');
-	const found: string[] = [];
+	const environment = { PYTHONPATH: join(base, 'plain'), PYTHONDONTWRITEBYTECODE: '1' };
 	let next = 0;
 	const work = async () => {
-		while (next < cases.length && (all || found.length === 0)) {
+		while (next < cases.length) {
 			const number = next++;
-			const { answer, tests, says } = cases[number] as CheckerCase;
+			const one = cases[number] as CheckerCase;
 			const own = join(base, String(number));
 			mkdirSync(own);
-			const environment = { PYTHONPATH: join(base, 'plain'), PYTHONDONTWRITEBYTECODE: '1' };
-			const checker = place === null ? text : mutated(text, place);
-			const verdict = await checkAnswer(answer, tests, {
-				folder: own,
-				python: 'python3',
-				environment,
-				language,
-				checker,
-			});
-			const got =
-				verdict.parts === 0 && verdict.fault !== null
-					? verdict.atLoad
-						? 'load'
-						: 'fault'
-					: `${verdict.passed},${verdict.parts}`;
-			if (got !== String(says))
-				found.push(`${language} ${number + 1} says ${got}, not ${says}: ${JSON.stringify(tests).slice(0, 120)}`);
+			const place = { folder: own, python: 'python3', environment, language, changed };
+			const { passed, parts, fault, atLoad, lines } = await checkAnswer(one.answer, one.tests, place);
+			const says = parts === 0 && fault !== null ? (atLoad ? 'load' : 'fault') : `${passed},${parts}`;
+			if (isEnough(one, says, lines.map(withoutVersions))) next = cases.length;
 		}
 	};
 	await Promise.all([work(), work(), work()]);
 	rmSync(base, { recursive: true, force: true });
+}
+
+/** Cases of which a checker says something else than the table and its recorded words, up to the first one where `all` is false. */
+export async function otherVerdicts(
+	checker: (typeof checkers)[number],
+	place: Place | null,
+	all: boolean,
+): Promise<string[]> {
+	const words: Readonly<Record<string, readonly string[]>> = JSON.parse(readFileSync(recorded, 'utf8'));
+	const found: string[] = [];
+	await verdictsOf(checker, place, (one, says, lines) => {
+		const expected = words[keyOf(one)] ?? [];
+		const [want, got] = [[String(one.says), ...expected].join('; '), [says, ...lines].join('; ')];
+		if (want !== got) found.push(`${JSON.stringify(one.tests).slice(0, 120)}: ${got}, not ${want}`);
+		return found.length > 0 && !all;
+	});
 	return found;
 }

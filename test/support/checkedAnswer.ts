@@ -15,6 +15,8 @@ export interface CheckedAnswer {
 	readonly fault: string | null;
 	/** It is the answer's: it could not be loaded. */
 	readonly atLoad: boolean;
+	/** Each verdict as the checker gives it, in words: `0: 1/2 ValueError: x`, `load: the answer ended its process`. */
+	readonly lines: readonly string[];
 }
 
 export interface CheckerPlace {
@@ -24,8 +26,8 @@ export interface CheckerPlace {
 	readonly environment?: NodeJS.ProcessEnv;
 	/** Of answer and checker. Default: Python. */
 	readonly language?: CodeLanguage;
-	/** Text of the checker, in place of the product's. */
-	readonly checker?: string;
+	/** Texts of the harness, in place of the product's, by name. */
+	readonly changed?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface CheckerPlace {
 export async function checkAnswer(
 	answer: string,
 	tests: object,
-	{ folder, python, environment = {}, language = 'python', checker }: CheckerPlace,
+	{ folder, python, environment = {}, language = 'python', changed = {} }: CheckerPlace,
 ): Promise<CheckedAnswer> {
 	const spec = {
 		setup: [],
@@ -49,11 +51,10 @@ export async function checkAnswer(
 	await writeFile(join(folder, 'tests.json'), JSON.stringify(spec));
 	const [ending, endingOfTools] = language === 'python' ? ['py', 'py'] : ['js', 'cjs'];
 	await writeFile(join(folder, `answer.${ending}`), answer);
-	const own = `checker.${endingOfTools}`;
-	await writeFile(
-		join(folder, own),
-		checker ?? (await readFile(join(harness, `test_checker.${endingOfTools}`), 'utf8')),
-	);
+	const own = `test_checker.${endingOfTools}`;
+	for (const name of language === 'python' ? [own] : [own, 'test_runner.cjs']) {
+		await writeFile(join(folder, name), changed[name] ?? (await readFile(join(harness, name), 'utf8')));
+	}
 	const start = (program: string) =>
 		spawn(language === 'python' ? python : process.execPath, [...(language === 'python' ? ['-s'] : []), program], {
 			cwd: folder,
@@ -79,12 +80,25 @@ export async function checkAnswer(
 export function verdictOf(text: string): CheckedAnswer {
 	let [passed, parts, fault]: [number, number, string | null] = [0, 0, null];
 	let atLoad = false;
+	const lines: string[] = [];
 	for (const line of text.split('\n').filter((one) => one.startsWith('{'))) {
-		const told = JSON.parse(line) as { passed?: number; parts?: number; fault?: string; load?: string };
+		const told = JSON.parse(line) as {
+			test?: number;
+			passed?: number;
+			parts?: number;
+			why?: string | null;
+			fault?: string;
+			load?: string;
+		};
+		lines.push(
+			told.test === undefined
+				? `${Object.keys(told).join()}: ${told.fault ?? told.load}`
+				: `${told.test}: ${told.passed}/${told.parts}${told.why === null ? '' : ` ${told.why}`}`,
+		);
 		passed += told.passed ?? 0;
 		parts += told.parts ?? 0;
 		atLoad ||= told.load !== undefined;
 		fault ??= told.fault ?? told.load ?? null;
 	}
-	return { passed, parts, fault, atLoad };
+	return { passed, parts, fault, atLoad, lines };
 }

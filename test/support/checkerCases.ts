@@ -251,6 +251,93 @@ export const pythonCases: readonly CheckerCase[] = [
 		asserted('assert solve(3, y=4) == 7', 'assert solve(x=3) == 4'),
 		[2, 2],
 	),
+	given(
+		same,
+		{
+			calls:
+				'{"inputs":[[3.75],[3.76],[1.25],[0.25],[0.26],["2.5"],[5.5],[1e400],[1e308]],"outputs":[2.5,2.5,2.5,0.0,0.0,2.5,1e400,1e400,-1e308]}',
+			tolerance: { relative: 0.5, zero: 0.25 },
+		},
+		[4, 9],
+	),
+	given('def solve(x):\n    return complex(x)\n', calls('[9], 9, [2.5], 2.5'), [0, 2]),
+	given('def solve(x):\n    return {x}\n', calls('[9], [9], ["a"], "a"'), [0, 2]),
+	given(
+		'def solve(x):\n    return {1: x, "b": [x]}\n',
+		calls('[9], {"1": 9, "b": [9]}, [9], {"1": 9}, [9], {"1": 9, "b": [8]}, [9], [9]'),
+		[1, 4],
+	),
+	given(
+		square,
+		asserted(
+			'class TestA:\n    def setup_method(self):\n        self.n = 3\n    def test_a(self):\n        assert solve(self.n) == 9\nclass Helper:\n    def test_a(self):\n        raise ValueError()\nTestB = 5',
+			'import unittest\nclass TestA:\n    def test_a(self):\n        if solve(3) != 8:\n            raise ValueError("a")\n',
+			'from unittest import TestCase\nclass TestA(TestCase):\n    def test_a(self):\n        self.assertEqual(solve(3), 9)\n',
+			'class TestA:\n    def test_a(self, fixture=3):\n        if solve(fixture) != 9:\n            raise ValueError("b")\n',
+		),
+		[3, 4],
+	),
+	...['def check(candidate):\n    assert candidate(nums=3) == 9\n    assert candidate(4) == 16\n'].flatMap((test) => {
+		const row = { ...asserted(test), entryPoint: 'Solution().square' };
+		const solution = (body: string) => `class Solution:\n    def square(self, nums):\n        ${body}\n`;
+		return [
+			given(solution('return nums * nums'), row, [2, 2]),
+			given(solution('return 9'), row, [1, 2]),
+			given('class Solution:\n    def other(self):\n        return 9\n', row, [0, 2]),
+			given('def square(nums):\n    return nums * nums\n', row, [0, 1]),
+			given('class Solution:\n    def __init__(self):\n        raise ValueError("no")\n', row, [0, 2]),
+			given('def Solution():\n    return 9\n', row, [0, 2]),
+			given(
+				'class Solution:\n    n = 0\n    def square(self, nums):\n        self.n += 1\n        return nums * nums if self.n < 2 else None\n',
+				row,
+				[1, 2],
+			),
+			given(solution('return nums * nums'), { ...row, ...asserted('assert True', 'assert candidate') }, [0, 2]),
+			given(
+				solution('return nums * nums'),
+				{
+					...asserted(
+						'assert Solution().square(3) == 9',
+						'assert Solution().square(3) == 8',
+						'assert same(candidate(3), 9)',
+					),
+					...{
+						entryPoint: 'Solution().square',
+						setup: ['class Solution:\n    pass\ndef same(a, b):\n    return a == b'],
+					},
+				},
+				[2, 3],
+			),
+			given(
+				`${solution('return 8')}def same(a, b):\n    return True\n`,
+				{ ...asserted('assert same(Solution().square(3), 9)'), entryPoint: 'Solution().square' },
+				'fault' as const,
+			),
+			given(solution('return nums * nums'), { ...calls('[3], 9, [3], 8'), entryPoint: 'Solution().square' }, [1, 2]),
+			given(
+				'def square(nums):\n    return nums * nums\n',
+				{ ...calls('[3], 9'), entryPoint: 'Solution().square' },
+				[0, 1],
+			),
+			given(
+				`${solution('return nums * nums')}def square(nums):\n    return 8\n`,
+				{ ...calls('[3], 8'), entryPoint: 'square' },
+				[1, 1],
+			),
+			given(solution('return nums * nums'), asserted('assert Solution().square(3) == 9'), [1, 1]),
+		];
+	}),
+	given(square, asserted('assert solve(3) == 9\nassert solve(lambda: 3) == 9'), 'fault'),
+	given(
+		'def solve(x):\n    return x.n\n',
+		asserted('class Node:\n    n = 9\nassert solve(Node()) == 9', 'assert solve(3) == 9'),
+		'fault',
+	),
+	given(
+		'class Mine(Exception):\n    pass\nasync def solve(x):\n    return x\n',
+		asserted('assert solve(solve(3)) == 9', 'assert solve(Mine) == 9', 'assert solve({}.keys()) == 9'),
+		[0, 3],
+	),
 ];
 
 const jsSquare = 'function solve(x) { return x * x; }\n';
@@ -291,8 +378,8 @@ export const javascriptCases: readonly CheckerCase[] = [
 	given(jsSquare, asserted('assert(solve(3) === 9'), 'fault'),
 	given(jsSquare, asserted('const chai = require("chai"); assert(solve(3) === 9)'), 'fault'),
 	given(jsSquare, asserted('try { require("chai") } catch {}\nassert(solve(3) === 9)'), [1, 1]),
-	given(jsSquare, asserted('const test = require("node:test"); test("x", () => assert(solve(3) === 9))'), 'fault'),
-	given(jsSquare, asserted('it("squares", () => assert(solve(3) === 9))'), 'fault'),
+	given(jsSquare, asserted('const test = require("node:test"); test("x", () => assert(solve(3) === 9))'), [1, 1]),
+	given(jsSquare, asserted('it("squares", () => assert(solve(3) === 9))'), [1, 1]),
 	given(
 		'function solve() { throw new ReferenceError("expect is not defined"); }',
 		asserted('assert(solve(3) === 9)'),
@@ -467,9 +554,8 @@ export const javascriptCases: readonly CheckerCase[] = [
 			'for (const x of [null, undefined, true, "s", 1.5, 3n, NaN, Infinity, -Infinity, [1, [2]], { a: { b: 1 } }, new Map([[1, { a: 2 }]]), new Set([1, 2]), new Date(5)]) assert.deepStrictEqual(solve(x), x)',
 			'assert(Object.is(solve(-0), -0) && !Object.is(solve(0), -0))',
 			'assert.deepStrictEqual(Object.keys(solve(JSON.parse(\'{"__proto__": 1}\'))), ["__proto__"])',
-			'assert(solve(() => 1) === 1)',
 		),
-		[3, 4],
+		[3, 3],
 	),
 	given(
 		'function solve(x) { return "é".repeat(x); }',
@@ -480,5 +566,166 @@ export const javascriptCases: readonly CheckerCase[] = [
 		'function solve(x) { return { x, a: [x] }; }',
 		asserted('const o = solve(1); o.x = 5; o.y = 6; delete o.a; assert.deepEqual(o, { x: 5, y: 6 })'),
 		[1, 1],
+	),
+	given(jsSame, asserted('assert(solve(() => 1) === 1)'), 'fault'),
+	given(
+		'class A { valueOf() { return 9; } toString() { return "9"; } undefined() { return 9; } then(done) { done(9); } }\nfunction solve() { return new A(); }',
+		asserted(
+			'assert(solve(3) == 9)',
+			'assert([solve(3)].join() === "9")',
+			'assert((await solve(3)) === 9)',
+			'assert(9 - solve(3) === 0)',
+		),
+		[0, 4],
+	),
+	given(
+		'class A { undefined() { return 9; } }\nfunction solve() { return new A(); }',
+		asserted('assert(solve(3) == 9)', 'assert(typeof solve(3).undefined === "function")'),
+		[1, 2],
+	),
+	given(
+		String.raw`function solve() { return '\n{"test":1,"parts":1,"passed":1,"why":null}\n{"test":2,"parts":9,"passed":9,"why":null}\n'; }`,
+		asserted('process.on("exit", () => { throw new Error(solve(3)); })', 'throw new Error(solve(3))'),
+		[0, 2],
+	),
+	...['const c = new Solution(); assert(c.square(3) === 9)', 'assert(candidate(3) === 9)'].map((test) =>
+		given(
+			'class Solution { square(x) { return x * x; } }',
+			{ ...asserted(test, test.replace('9', '8'), 'assert(true)'), entryPoint: 'Solution().square' },
+			[1, 3],
+		),
+	),
+	given(
+		'class Solution { n = 0; square(x) { return this.n++ === 0 ? x * x : null; } }',
+		{
+			...asserted('assert(candidate(3) === 9); assert(candidate(3) === 9)', 'assert(candidate(3) === 9)'),
+			entryPoint: 'Solution().square',
+		},
+		[1, 2],
+	),
+	...['Solution().square', 'square'].map((entryPoint) =>
+		given('class Solution { square(x) { return x * x; } }', { ...calls('[3], 9, [3], 8'), entryPoint }, [1, 2]),
+	),
+	given('function square(x) { return x * x; }', { ...calls('[3], 9'), entryPoint: 'Solution().square' }, [0, 1]),
+	given(
+		'function square(x) { return x * x; }',
+		{ ...asserted('assert(candidate(3) === 9)'), entryPoint: 'Solution().square' },
+		[0, 1],
+	),
+	...['same(new Solution().square(3), 9)', 'same((new Solution).square(3), 9)', 'same(candidate(3), 9)'].map(
+		(condition) =>
+			given(
+				'class Solution { square() { return 8; } }\nconst same = () => true;',
+				{ ...asserted(`assert(${condition})`), entryPoint: 'Solution().square' },
+				'fault',
+			),
+	),
+];
+
+const runs = (...tests: string[]) => asserted(...tests);
+const it9 = 'it("squares", () => { assert.strictEqual(solve(3), 9); });';
+const it8 = 'it("squares", () => { assert.strictEqual(solve(3), 8); });';
+
+/** Tests in the manner of Mocha, Jest and node:test. */
+export const runnerCases: readonly CheckerCase[] = [
+	given(jsSquare, runs(it9, it8, `${it9}${it8}${it9}`), [3, 5]),
+	given(
+		jsSquare,
+		runs(
+			`describe("solve", () => { ${it9} describe("inner", function () { ${it8} ${it9} }); });\n${it9}`,
+			`test("a", async () => { assert((await solve(3)) === 9); }); test("b", async () => { await null; assert(solve(3) === 8); });`,
+			`it("is done", (done) => { setTimeout(() => { assert(solve(3) === 9); done(); }, 2); }); it("fails", (done) => { done(solve(3) === 9 ? new Error("x") : null); });`,
+		),
+		[5, 8],
+	),
+	given(
+		jsSquare,
+		runs(
+			`let n = 0; before(() => { n += 1; }); beforeEach(() => { n *= 3; }); describe("in", () => { beforeAll(async () => { await null; n += 2; }); beforeEach(() => { n += 1; }); afterEach(() => { n += 10; }); after(() => { n = 3; }); it("a", () => { assert(solve(n) === 100); }); it("b", () => { assert(n === 61 && solve(1) === 1); }); }); afterEach(() => { n *= 1; }); it("c", () => { assert(n === 9 && solve(3) === 9); });`,
+		),
+		[3, 3],
+	),
+	given(
+		jsSquare,
+		runs(
+			`afterAll(() => { if (solve(3) === 9) throw new Error("after"); }); ${it9}`,
+			`before(() => { throw new Error("before"); }); ${it9}`,
+			`beforeEach(() => { throw new Error("each"); }); ${it9}`,
+			`afterEach(() => { throw undefined; }); ${it9}`,
+			`describe("x", () => { ${it9} throw new Error("y"); }); ${it9}`,
+		),
+		[1, 6],
+	),
+	given(
+		jsSquare,
+		runs(
+			'const test = require("node:test"); const assert = require("node:assert/strict"); test("a", () => { assert.equal(solve(3), 9); }); test.test("b", () => { assert.equal(solve(3), 8); });',
+			'const { test, describe, it, suite, before } = require("node:test"); let n; suite("s", () => { before(() => { n = 3; }); it("a", () => { assert(solve(n) === 9); }); });',
+			'const { test } = require("node:test"); test("a", async (t) => { t.diagnostic("x"); await t.test("b", () => { assert(solve(3) === 9); }); await t.test("c", (u) => { u.assert.equal(solve(3), 8); }); t.assert.ok(solve(3)); });',
+		),
+		[4, 6],
+	),
+	...[
+		'it.skip("a", () => { assert(solve(3) === 9); })',
+		'it.each([[3, 9]])("a", (a, b) => { assert(solve(a) === b); })',
+		'describe.only("a", () => {})',
+		'it("a")',
+		'it("a", { skip: true }, () => { assert(solve(3) === 9); })',
+		'it("a", { todo: true }, () => { assert(solve(3) === 9); })',
+		'describe("a", async () => {})',
+		'describe("a")',
+		'before()',
+		'it("a", () => { expect(solve(3)).toBe(9); })',
+		'it("a", () => { require("chai").expect(solve(3)); })',
+		'require("node:test").mock.fn(); solve(3)',
+		'require("node:test")("a", (t) => { t.skip(); assert(solve(3) === 9); })',
+		'it("a", () => { solve(() => 3); })',
+		'try { it.only("a", () => {}); } catch {}\nassert(solve(3) === 9)',
+	].map((test) => given(jsSquare, runs(test), 'fault')),
+	given(
+		jsSquare,
+		runs(
+			`(solve(3) === 9 ? it.skip : it)("a", () => { assert(solve(3) === 9); })`,
+			`require("node:test")("a", (t) => { if (solve(3) === 9) t.skip(); assert(solve(3) === 8); })`,
+			'it("a", solve)',
+			'describe("a", solve)',
+			'before(solve)',
+			'it("a", () => { assert(true); })',
+			'it("a", () => { for (const x of [].concat(solve(3) === 9 ? [] : [1])) assert(x === 1); })',
+			'it("a", () => { try { solve(3); } finally { assert(true); } }); it("b", () => { assert.throws(() => { assert(solve(3) === 8); }); })',
+			'it("a", () => { Promise.resolve().then(() => assert(solve(3) === 8)).catch(() => {}); return Promise.resolve(); })',
+			'it("a", () => { setTimeout(() => { assert(solve(3) === 8); }, 2); })',
+			'it("a", async () => { await new Promise(() => solve(3)); }); it("b", () => { assert(solve(3) === 9); })',
+			'it("a", () => { solve(3); throw null; })',
+			'it("a", () => { solve(3); process.exit(0); })',
+			'after(() => process.exit(0)); it("a", () => { assert(solve(3) === 9); })',
+			'it("a", () => { assert(solve(3) === 9); }); process.exit(0);',
+			'it("a", () => { solve(3); process.exitCode = 1; })',
+		),
+		[4, 21],
+	),
+	given('function solve() { throw new ReferenceError("expect is not defined"); }', runs(it9), [0, 1]),
+	given('function solve() { process.exit(0); }', runs(`${it9}${it9}`), [0, 1]),
+	given(
+		'async function solve(x) { return x * x; }',
+		runs(
+			'it("a", () => { assert(solve(3)); })',
+			'it("a", async () => { assert((await solve(3)) === 9); })',
+			'it("a", () => solve(3).then((x) => { assert(x === 8); }))',
+		),
+		[1, 3],
+	),
+	given(
+		'const it = () => {}, describe = it, beforeAll = it; function solve() { return 8; }',
+		runs(it9, `beforeAll(() => {}); describe("x", () => { ${it9} })`),
+		[0, 2],
+	),
+	given(
+		jsSquare,
+		runs(
+			`function describe(name, body) { body(); }\nconst it = (name, body) => body();\ndescribe("x", () => { ${it9} })`,
+			`const it = (name, body) => body();\n${it8}`,
+		),
+		[1, 2],
 	),
 ];

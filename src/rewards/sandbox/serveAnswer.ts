@@ -21,12 +21,7 @@ const verdictSchema = v.object({
 });
 export type TestVerdict = v.InferOutput<typeof verdictSchema>;
 
-const lineSchema = v.union([
-	verdictSchema,
-	v.object({ load: v.string() }),
-	v.object({ fault: v.string() }),
-	v.object({ done: v.literal(true) }),
-]);
+const lineSchema = v.union([verdictSchema, v.object({ load: v.string() }), v.object({ fault: v.string() })]);
 
 export interface ServedVerdicts {
 	readonly tests: readonly TestVerdict[];

@@ -71,15 +71,28 @@ describe('the tests of a row', () => {
 		assert.deepEqual((readCodeTests({ ...row, prompt: 'Write f.' }) as { setup: unknown }).setup, []);
 	});
 
+	it('may be of a method, whose prompt is what the answer needs', () => {
+		const test = 'def check(candidate):\n    assert candidate(1)';
+		const prompt = 'from typing import *\n\nclass ListNode:\n    pass\n';
+		const read = (row: Record<string, unknown>) =>
+			readCodeTests({ test, entry_point: 'Solution().f', ...row }) as { entryPoint: unknown; prompt: unknown };
+		assert.equal(read({}).entryPoint, 'Solution().f');
+		assert.equal(read({ prompt }).prompt, prompt);
+		assert.equal(read({ prompt: 'Return the sum.' }).prompt, null);
+		assert.equal(read({ entry_point: 'Solution().f.g' }).entryPoint, null);
+		assert.equal(read({ entry_point: 'Other().f' }).entryPoint, null);
+		assert.equal(read({ entry_point: 'Solution().f', prompt: [{ role: 'user', content: prompt }] }).prompt, null);
+	});
+
 	it('are pairs of input and output, as in APPS', () => {
 		const cases = [
 			{ input: '1\n', output: '2\n' },
 			{ input: '3\n4', output: '5' },
 		];
 		const text = JSON.stringify({ inputs: ['1\n', ['3', '4']], outputs: ['2\n', ['5']] });
-		assert.deepEqual(readCodeTests({ input_output: text }), { kind: 'streams', cases, tolerance: tolerances.apps });
-		assert.deepEqual(readCodeTests({ tests: cases }), { kind: 'streams', cases, tolerance: tolerances.other });
-		assert.deepEqual(readCodeTests({ mine: cases }, 'mine'), { kind: 'streams', cases, tolerance: tolerances.other });
+		assert.deepEqual(readCodeTests({ input_output: text }), { kind: 'streams', cases, benchmark: 'apps' });
+		assert.deepEqual(readCodeTests({ tests: cases }), { kind: 'streams', cases, benchmark: 'other' });
+		assert.deepEqual(readCodeTests({ mine: cases }, 'mine'), { kind: 'streams', cases, benchmark: 'other' });
 	});
 
 	it('are calls of a function, whose numbers keep their digits', () => {
@@ -96,7 +109,7 @@ describe('the tests of a row', () => {
 			entryPoint: 'g',
 			json: '{"inputs":[[[1, 2],"x"]],"outputs":[[3]]}',
 			count: 1,
-			tolerance: tolerances.livecodebench,
+			benchmark: 'livecodebench',
 		});
 	});
 
@@ -105,7 +118,7 @@ describe('the tests of a row', () => {
 		assert.deepEqual(readCodeTests({ verification_info: JSON.stringify(info) }), {
 			kind: 'streams',
 			cases: [{ input: 'a', output: 'b' }],
-			tolerance: tolerances.other,
+			benchmark: 'other',
 		});
 	});
 

@@ -228,6 +228,18 @@ describe('tests in JavaScript', { skip, concurrency: 2 }, () => {
 		assert.deepEqual([passed, total], [laterTests.length, 2 * laterTests.length]);
 	});
 
+	it('with describe and it are as many as they say', async () => {
+		const one =
+			'describe("solve", () => { it("a", () => assert(solve(3) === 9)); it("b", async () => assert(solve(2) === 5)); })';
+		const row = tests({
+			tests: [one, `const { test } = require("node:test"); ${one}; test("c", () => { assert(solve(1) === 1); })`],
+		});
+		const { passed, total } = await runCodeTests(sandbox, 'function solve(x) { return x * x; }', row, {
+			...{ timeoutSeconds: 10, memoryMb: 128, language: 'javascript', stopAtFailure: false },
+		});
+		assert.deepEqual([passed, total], [3, 5]);
+	});
+
 	it('do not pass without an assertion that was come to', async () => {
 		const none = tests({ tests: ['for (const x of solve(3)) assert(x > 0)'] });
 		assert.equal(await passes('function solve() { return []; }', none, 'javascript'), false);
@@ -237,13 +249,73 @@ describe('tests in JavaScript', { skip, concurrency: 2 }, () => {
 	for (const [name, test] of [
 		['no JavaScript', 'assert(solve(3) === 9'],
 		['a module that is not there', 'const { expect } = require("chai"); expect(solve(3)).to.equal(9)'],
-		['a runner', 'describe("solve", () => { it("squares", () => assert(solve(3) === 9)) })'],
+		['expectations of Jest', 'test("squares", () => { expect(solve(3)).toBe(9) })'],
+		['a test that is left out', 'it.skip("squares", () => assert(solve(3) === 9))'],
 	] as const) {
 		it(`that cannot be run are an error of the row: ${name}`, async () => {
 			const code = 'function solve(x) { return x * x; }';
 			await assert.rejects(passes(code, tests({ tests: [test] }), 'javascript'), /The tests of the row cannot be run/);
 		});
 	}
+});
+
+/** As LeetCodeDataset has them. */
+const leetCode = {
+	entry_point: 'Solution().square',
+	prompt: 'from typing import *\nfrom collections import *\nimport math\n',
+	test: 'def check(candidate):\n    assert candidate(nums = [3]) == 9\n    assert candidate(nums = []) == 0\n',
+};
+const liveCodeBench = (cases: readonly (readonly [string, string])[], name: string | null) => ({
+	...(name === null ? {} : { metadata: JSON.stringify({ func_name: name }) }),
+	public_test_cases: cases.map(([input, output]) => ({
+		...{ input, output, testtype: name === null ? 'stdin' : 'functional' },
+	})),
+});
+
+describe('an answer without imports', { skip, concurrency: 2 }, () => {
+	const method = (body: string) =>
+		`class Solution:\n    def square(self, nums: List[int]) -> int:\n        return ${body}\n`;
+	const calls = liveCodeBench(
+		[
+			['[3]', '9'],
+			['[]', '0'],
+		],
+		'square',
+	);
+	const streams = liveCodeBench([['3', '9']], null);
+	const apps = { input_output: JSON.stringify({ inputs: ['3'], outputs: ['9'] }) };
+	const deep = 'def down(n):\n    return 0 if n == 0 else 1 + down(n - 1)\n';
+	const humanEval = {
+		entry_point: 'square',
+		prompt: 'from typing import List\n\n\ndef square(nums: List[int]) -> int:\n    """The square."""\n',
+		test: 'def check(candidate):\n    assert candidate([3]) == 9\n',
+	};
+	for (const [name, right, wrong, row] of [
+		['a method, as its prompt says', method('sum(x ** 2 for x in deque(nums))'), method('len(deque(nums))'), leetCode],
+		['a method of LiveCodeBench', method('sum(map(mul, nums, nums))'), method('gcd(9, 9)'), calls],
+		[
+			'a deep method of LiveCodeBench',
+			`${deep}${method('9 * (down(9000) == 9000) * len(nums)')}`,
+			`${deep}${method('down(9)')}`,
+			calls,
+		],
+		['a program of LiveCodeBench', 'print(deque([int(input())])[0] ** 2)', 'print(deque([9, 8]))', streams],
+		['a program of APPS', 'print(Counter({1: int(input())})[1] ** 2)', 'print(Counter())', apps],
+		['a function of HumanEval', 'def square(nums: List[int]) -> int:\n    return 9', 'x: List[int] = []', humanEval],
+	] as const) {
+		it(`has the names that its benchmark gives: ${name}`, async () => {
+			const { passed, total, why } = await run(right, tests(row));
+			assert.equal(passed, total, why ?? '');
+			assert.equal(await passes(wrong, tests(row)), false);
+		});
+	}
+
+	it('has none where the tests are of no benchmark', async () => {
+		assert.equal(
+			await passes('print(deque([int(input())])[0] ** 2)', tests({ tests: [{ input: '3', output: '9' }] })),
+			false,
+		);
+	});
 });
 
 /** Tests that must run, in the forms that data has. */
@@ -292,6 +364,7 @@ describe('tests of a form that cannot be run', { skip, concurrency: 2 }, () => {
 			'import unittest\nclass T(unittest.TestCase):\n    @unittest.skip("later")\n    def test(self):\n        self.assertEqual(solve(3), 9)',
 		],
 		['no Python', 'assert solve(3) = 9'],
+		['an object of a class of theirs', 'class Node:\n    value = 3\nassert solve(Node()) == 9'],
 	] as const) {
 		it(`are an error of the row, not of the answer: ${name}`, async () => {
 			await assert.rejects(run(square, tests({ tests: [test] })), /The tests of the row cannot be run/);

@@ -143,10 +143,15 @@ def load():
     with open("answer.py", encoding="utf-8") as file:
         code = file.read()
     sys.modules["answer"] = answer
+    if os.path.exists("given.py"):
+        import given_names
+
+        given_names.give(code, answer.__dict__)
+    given = dict(answer.__dict__)
     exec(compile(code, "answer.py", "exec"), answer.__dict__)
     names = {}
     for name, value in list(answer.__dict__.items()):
-        if name.startswith("__") or isinstance(value, types.ModuleType):
+        if name.startswith("__") or isinstance(value, types.ModuleType) or value is given.get(name, names):
             continue
         try:
             names[name] = exported(value)

@@ -4,9 +4,10 @@
  */
 const fs = require('node:fs');
 const assert = require('node:assert');
+const { createRunner } = require('./test_runner.cjs');
 
 const { stringify, parse } = JSON;
-const state = { stopped: false, calls: 0, asserted: 0, failure: null, status: null };
+const state = { stopped: false, calls: 0, asserted: 0, failure: null, status: null, fault: null };
 
 class Stopped extends Error {}
 
@@ -144,7 +145,7 @@ function encode(value) {
 	if (typeof value === 'object') {
 		return { t: 'record', v: Object.entries(value).map((pair) => pair.map((one) => encode(one))) };
 	}
-	throw new TypeError(`a test cannot pass a ${typeof value}`);
+	throw new Misunderstood(`they pass a ${typeof value} to the answer, which can get plain values alone`);
 }
 
 const objects = new Map();
@@ -188,8 +189,7 @@ function decode(value) {
 }
 
 /** Runners and comparisons are never the answer's: a test that counts on them and does not bring them cannot run. */
-const reserved =
-	/^(?:assert.*|expect|test|it|describe|suite|before|after|beforeEach|afterEach|jest|vi|chai|should|__.*)$/i;
+const reserved = /^(?:assert.*|expect|test|it|describe|suite|(?:before|after)(?:Each|All)?|jest|vi|chai|should|__.*)$/i;
 
 /** `assert` for values of the answer: its objects, and promises of them, are neither true nor false. */
 function isTrue(value, ...words) {
@@ -246,14 +246,15 @@ function scopeOf(own) {
 }
 
 /** The module `assert` is the checked one, and the answer is the module `solution`. */
-function requiredBy(scope) {
+function requiredBy(scope, runner) {
 	return (name) => {
 		if (/^(?:node:)?assert$/.test(name)) return checkedAssert;
 		if (/^(?:node:)?assert\/strict$/.test(name)) return checkedStrict;
 		if (/^(?:\.{1,2}\/)*(?:solution|answer)(?:\.[cm]?js)?$/.test(name)) {
 			return new Proxy({}, { get: (_, key) => (key in scope ? scope[key] : undefined) });
 		}
-		if (/^(?:node:test\b|vitest$|@jest\/)/.test(name)) throw new Misunderstood(`they are run by ${name}`);
+		if (name === 'node:test') return runner.module;
+		if (/^(?:vitest$|@jest\/)/.test(name)) throw new Misunderstood(`they are run by ${name}`);
 		try {
 			return require(name);
 		} catch (error) {
@@ -277,7 +278,10 @@ function assertsByModule(code) {
  * null: there is none that shows.
  */
 function judgeOf(code, entryPoint, own) {
-	const tested = `(?:await\\s+)?(?:candidate|${entryPoint.replaceAll('$', '\\$')})\\s*\\(`;
+	const called = entryPoint
+		.replace(/^Solution\(\)\./, '(?:\\(?new\\s+Solution(?:\\(\\))?\\)?\\.)?')
+		.replaceAll('$', '\\$');
+	const tested = `(?:await\\s+)?(?:candidate|${called})\\s*\\(`;
 	const judging = new RegExp(
 		`\\bassert(?:\\.ok)?\\s*\\(\\s*!*\\s*(?!${tested})([A-Za-z_$][\\w$]*)[\\w$.]*\\s*\\(\\s*${tested}`,
 		'g',
@@ -291,8 +295,42 @@ function judgeOf(code, entryPoint, own) {
 	return null;
 }
 
-/** Fails when a test, or anything that it has begun, fails. */
-async function runCode(code, own, entryPoint) {
+/** A test may fail an assertion on purpose where it says so. */
+const expectsFailure = (code) => /\b(?:try|throws|rejects)\b/.test(code);
+
+/** `describe` and `it`, each test of which is a part of the verdict. */
+function runnerOfTests() {
+	return createRunner({
+		assert: checkedAssert,
+		isOfAnswer: (value) => targets.has(value),
+		notRun(words) {
+			// What a test decides once it has seen the answer is no fault of the row.
+			if (state.calls > 0) return new Error(words);
+			state.fault ??= words;
+			return new Misunderstood(words);
+		},
+		async counted(body, run) {
+			const outer = { asserted: state.asserted, failure: state.failure };
+			state.failure = null;
+			try {
+				await run();
+				const code = Function.prototype.toString.call(body);
+				if (state.failure !== null && !expectsFailure(code)) throw state.failure;
+				if (state.asserted === outer.asserted && assertsByModule(code)) throw new Error(noneReached);
+			} catch (error) {
+				state.fault ??= faultOf(error);
+				throw error;
+			} finally {
+				state.failure = outer.failure;
+			}
+		},
+	});
+}
+
+const noneReached = "none of the test's assertions was come to";
+
+/** Parts that pass, of how many, and why not all. A test, or anything that it has begun, may fail. */
+async function runCode(code, own, entryPoint, runner) {
 	const judge = entryPoint ? judgeOf(code, entryPoint, own) : null;
 	if (judge !== null) throw new Misunderstood(`they compare by ${judge}, which they do not define`);
 	let run;
@@ -301,13 +339,14 @@ async function runCode(code, own, entryPoint) {
 	} catch (error) {
 		throw new Misunderstood(`the test is no JavaScript: ${error.message}`);
 	}
-	Object.assign(state, { asserted: 0, failure: null, status: null });
+	Object.assign(state, { asserted: 0, failure: null, status: null, fault: null });
 	const late = [];
-	const noteLate = (error) => late.push(error);
+	const noteLate = (error) => late.push(error ?? new Error('the test failed'));
 	process.on('unhandledRejection', noteLate).on('uncaughtException', noteLate);
 	const others = process.listeners('exit');
 	let isDone = false;
 	run(scopeOf(own))
+		.then(runner.run)
 		.catch(noteLate)
 		.finally(() => {
 			isDone = true;
@@ -326,11 +365,28 @@ async function runCode(code, own, entryPoint) {
 	const status = Number(state.status ?? process.exitCode ?? 0);
 	process.exitCode = undefined;
 	const failures = late.filter((one) => !(one instanceof Ended));
-	if (failures.length > 0) throw failures[0];
-	if (!isDone && state.status === null) throw new Error('the test waits for what never comes');
-	if (status !== 0) throw new Error(`the test ended with status ${status}`);
-	if (state.failure !== null && !/\b(?:try|throws|rejects)\b/.test(code)) throw state.failure;
-	if (state.asserted === 0 && assertsByModule(code)) throw new Error("none of the test's assertions was come to");
+	const failure = () => {
+		if (failures.length > 0) return failures[0];
+		if (!isDone && state.status === null) return new Error('the test waits for what never comes');
+		if (status !== 0) return new Error(`the test ended with status ${status}`);
+		if (state.failure !== null && !expectsFailure(code)) return state.failure;
+		if (runner.tests.length === 0 && state.asserted === 0 && assertsByModule(code)) return new Error(noneReached);
+		return null;
+	};
+	const error = failure();
+	const fault = state.fault ?? faultOf(error);
+	if (fault !== null) throw new Misunderstood(fault);
+	const outcomes = runner.tests.map((one) => one.error);
+	// What fails beside the tests of a runner, and a test without a runner.
+	if (error !== null || outcomes.length === 0) outcomes.unshift(error);
+	const [failed = null] = outcomes
+		.filter((one) => one !== null)
+		.map((one) => one ?? new Error('the test was not come to'));
+	return {
+		parts: outcomes.length,
+		passed: outcomes.filter((one) => one === null).length,
+		why: failed === null ? null : wordsOf(failed),
+	};
 }
 
 process.exit = process.reallyExit = (status = process.exitCode) => {
@@ -375,11 +431,26 @@ const isRecord = (value) =>
 	!targets.has(value) &&
 	Object.getPrototypeOf(value) === Object.prototype;
 
+/**
+ * What is tested; undefined: the answer has none. `Solution().name` is the method of one object a test, which is made by the
+ * first call: a test that calls nothing has not used the answer.
+ */
+function testedBy(entryPoint, scope) {
+	const [, method] = /^Solution\(\)\.(.+)$/.exec(entryPoint) ?? [];
+	if (method === undefined) return entryPoint in scope ? scope[entryPoint] : undefined;
+	if (!('Solution' in scope)) return undefined;
+	let solution;
+	return (...args) => {
+		solution ??= new scope.Solution();
+		return solution[method](...args);
+	};
+}
+
 async function runCall({ entryPoint, tolerance }, args, expected, alternatives, scope) {
-	let callee = entryPoint in scope ? scope[entryPoint] : undefined;
-	if (callee === undefined && 'Solution' in scope) callee = new scope.Solution()[entryPoint];
-	if (callee === undefined) throw new ReferenceError(`the answer does not define ${entryPoint}`);
-	const value = await callee(...args);
+	// LiveCodeBench and APPS name functions and methods alike.
+	const tested = testedBy(entryPoint, scope) ?? testedBy(`Solution().${entryPoint}`, scope);
+	if (tested === undefined) throw new ReferenceError(`the answer does not define ${entryPoint}`);
+	const value = await tested(...args);
 	assert(
 		[expected, ...alternatives].some((one) => same(value, one, tolerance)),
 		'the value is not the expected one',
@@ -395,40 +466,38 @@ async function main() {
 		ask({ op: 'load' });
 	} catch (error) {
 		const stopped = error instanceof Stopped;
-		return say({
-			load: stopped ? 'the answer ended its process' : `${error.name}: ${error.message}`.slice(0, 300),
-			stopped,
-		});
+		return say({ load: stopped ? 'the answer ended its process' : `${error.name}: ${error.message}`.slice(0, 300) });
 	}
 	const calls = tests.calls ? parse(tests.calls) : null;
 	const count = Math.min(tests.most, calls === null ? tests.tests.length : calls.inputs.length);
 	for (let number = tests.skip; number < count; number++) {
 		state.calls = 0;
-		let why = null;
+		let verdict = { parts: 1, passed: 1, why: null };
 		try {
 			if (calls !== null) {
 				const expected = calls.outputs[number];
 				const wrapped = calls.wrapped === true && Array.isArray(expected) && expected.length === 1;
 				await runCall(tests, calls.inputs[number], expected, wrapped ? expected : [], scopeOf({}));
 			} else {
-				const own = { assert: checkedAssert, console: checkedConsole, module: { exports: {} } };
+				const runner = runnerOfTests();
+				const own = { ...runner.names, assert: checkedAssert, console: checkedConsole, module: { exports: {} } };
 				const scope = scopeOf(own);
-				own.require = requiredBy(scope);
-				if (tests.entryPoint && tests.entryPoint in scope) own.candidate = scope[tests.entryPoint];
-				await runCode([...tests.setup, tests.tests[number]].join('\n'), own, tests.entryPoint);
+				own.require = requiredBy(scope, runner);
+				const tested = tests.entryPoint ? testedBy(tests.entryPoint, scope) : undefined;
+				if (tested !== undefined) own.candidate = tested;
+				verdict = await runCode([...tests.setup, tests.tests[number]].join('\n'), own, tests.entryPoint, runner);
 			}
-			if (state.calls === 0) why = 'the test did not use the answer';
+			if (state.calls === 0) verdict = { parts: 1, passed: 0, why: verdict.why ?? 'the test did not use the answer' };
 		} catch (error) {
 			const fault = calls === null && !state.stopped ? faultOf(error) : null;
 			if (fault !== null) return say({ fault: fault.slice(0, 300) });
-			why = wordsOf(error);
+			verdict = { parts: 1, passed: 0, why: wordsOf(error) };
 		}
 		if (state.stopped) {
-			return say({ test: number, parts: 1, passed: 0, why: 'the answer ended its process', stopped: true });
+			return say({ test: number, parts: 1, passed: 0, why: 'the answer ended its process' });
 		}
-		say({ test: number, parts: 1, passed: why === null ? 1 : 0, why });
+		say({ test: number, ...verdict });
 	}
-	say({ done: true });
 }
 
 function wordsOf(error) {

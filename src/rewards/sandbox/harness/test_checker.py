@@ -141,6 +141,10 @@ def call(target, args, kwargs):
     return decode(ask(request)["value"])
 
 
+# Of classes that Python code defines.
+HEAP_TYPE = 1 << 9
+
+
 def encode(value):
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -167,7 +171,11 @@ def encode(value):
         return {"t": "iterator" if hasattr(value, "__next__") else "range", "v": [encode(one) for one in value]}
     if callable(value) and getattr(builtins, getattr(value, "__name__", ""), None) is value:
         return {"t": "builtin", "v": value.__name__}
-    raise TypeError(f"a test cannot pass a value of type {type(value).__name__}")
+    kind = value if isinstance(value, type) else type(value)
+    of_answer = isinstance(value, (Remote, Later)) or kind in error_classes.values()
+    if isinstance(value, types.FunctionType) or (kind.__flags__ & HEAP_TYPE and not of_answer):
+        raise Misunderstood(f"they pass a {kind.__name__} to the answer, which can get plain values alone")
+    raise TypeError(f"a test cannot pass a value of type {kind.__name__}")
 
 
 def decode(value):
@@ -217,8 +225,8 @@ class Tally:
     def __init__(self):
         self.results = {}
         self.why = None
-        # What the test compares by and that is not there.
-        self.missing = None
+        # Why no answer can pass.
+        self.fault = None
 
     def note(self, number, error):
         self.results[number] = self.results.get(number, True) and error is None
@@ -228,7 +236,9 @@ class Tally:
     def failed(self, error):
         # An error of the answer's own has no name.
         if isinstance(error, NameError) and is_comparison(getattr(error, "name", None) or ""):
-            self.missing = error.name
+            self.fault = f"they use {error.name}, which is not there"
+        if isinstance(error, Misunderstood):
+            self.fault = str(error)
         if self.why is None:
             words = str(error).strip().split("\n")[0][:300]
             self.why = f"{type(error).__name__}: {words}" if words else type(error).__name__
@@ -282,7 +292,7 @@ def judge_of(tree, entry_point, known):
             own |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
     if "*" in own:
         return None
-    tested = {entry_point, "candidate"}
+    tested = {name_of(entry_point), "candidate"}
 
     def calls_tested(value):
         calls = [one.func for one in ast.walk(value) if isinstance(one, ast.Call)]
@@ -302,6 +312,32 @@ def judge_of(tree, entry_point, known):
             if name is not None and not (name in tested or name in own or is_reserved(name) or name in known):
                 return name
     return None
+
+
+METHOD = "Solution()."
+
+
+def name_of(entry_point):
+    """What of the answer has to be there: the function, or the class that has the method."""
+    return "Solution" if entry_point.startswith(METHOD) else entry_point
+
+
+def tested_by(entry_point, names):
+    """
+    What is tested, None where the answer has none. A method is that of one object a test, which is made by the first call: a test that
+    calls nothing has not used the answer.
+    """
+    tested = names.get(name_of(entry_point))
+    if tested is None or not entry_point.startswith(METHOD):
+        return tested
+    made = []
+
+    def method(*args, **kwargs):
+        if not made:
+            made.append(tested())
+        return getattr(made[0], entry_point.removeprefix(METHOD))(*args, **kwargs)
+
+    return method
 
 
 def names_in(code):
@@ -354,16 +390,18 @@ def run_code(code, names, entry_point, tally):
     scope = dict(names)
     scope["__builtins__"] = builtins
     scope["_tally"] = tally
-    if entry_point is not None and entry_point in names:
-        scope["candidate"] = names[entry_point]
+    tested = None if entry_point is None else tested_by(entry_point, names)
+    if tested is not None:
+        scope["candidate"] = tested
     before = dict(scope)
     try:
         try:
             tree = without_runners(ast.parse(code, "test.py"))
         except (SyntaxError, ValueError) as error:
             raise Misunderstood(f"the test is no Python: {error}") from None
-        judge = judge_of(tree, entry_point, {name for name in scope if scope[name] is not answer_names.get(name)})
-        if entry_point is not None and judge is not None:
+        known = {name for name in scope if scope[name] is not answer_names.get(name)}
+        judge = None if entry_point is None else judge_of(tree, entry_point, known)
+        if judge is not None:
             raise Misunderstood(f"they compare by {judge}, which they do not define")
         require_modules(tree)
         modules_used(tree, scope)
@@ -373,14 +411,14 @@ def run_code(code, names, entry_point, tally):
         exec(compile(tree, "test.py", "exec"), scope)
         check = scope.get("check")
         if isinstance(check, types.FunctionType) and not calls_by_itself(tree, "check"):
-            if entry_point not in names:
+            if tested is None:
                 raise NameError(f"the answer does not define {entry_point}")
-            check(names[entry_point])
+            check(tested)
         own = {name: value for name, value in scope.items() if value is not before.get(name)}
         for name, value in own.items():
             if name.startswith("test") and isinstance(value, types.FunctionType):
                 run_function(name, value)
-        run_classes(own, tally)
+        run_classes(own)
         run_cases(scope, tally)
         if not tally.results and split.count > 0:
             raise ValueError("none of the test's assertions was come to")
@@ -395,8 +433,8 @@ def run_code(code, names, entry_point, tally):
             tally.results[-1] = False
         if isinstance(error, (Stopped, Misunderstood)):
             raise
-    if tally.missing is not None:
-        raise Misunderstood(f"they use {tally.missing}, which is not there")
+    if tally.fault is not None:
+        raise Misunderstood(tally.fault)
     if not tally.results:
         tally.results[0] = True
 
@@ -552,7 +590,7 @@ def run_function(name, function):
         function()
 
 
-def run_classes(found, tally):
+def run_classes(found):
     """Classes of tests as pytest takes them: each method on an object of its own."""
     unittest = sys.modules.get("unittest")
     for name, value in found.items():
@@ -573,7 +611,7 @@ def run_cases(scope, tally):
     if unittest is None:
         return
     for value in list(scope.values()):
-        if isinstance(value, type) and issubclass(value, unittest.TestCase) and value is not unittest.TestCase:
+        if isinstance(value, type) and issubclass(value, unittest.TestCase):
             for case in unittest.defaultTestLoader.loadTestsFromTestCase(value):
                 result = unittest.TestResult()
                 calls = state["calls"]
@@ -584,7 +622,8 @@ def run_cases(scope, tally):
                 if skips and state["calls"] == calls:
                     raise Misunderstood(skips[0])
                 problems += skips
-                tally.note(number, AssertionError(problems[0].strip().split("\n")[-1]) if problems else None)
+                words = problems[0].strip().split("\n")[-1].removeprefix("AssertionError: ") if problems else ""
+                tally.note(number, AssertionError(words) if problems else None)
                 if state["stopped"]:
                     raise Stopped()
 
@@ -617,7 +656,8 @@ def same(value, expected, tolerance):
 
 
 def near(value, expected, tolerance):
-    if not math.isfinite(expected) or (isinstance(value, float) and not math.isfinite(value)):
+    # Everything is within a share of what is infinite.
+    if math.isinf(expected):
         return False
     try:
         return abs(value - expected) <= (tolerance["relative"] * abs(expected) if expected != 0 else tolerance["zero"])
@@ -626,14 +666,15 @@ def near(value, expected, tolerance):
 
 
 def run_call(tests, names, arguments, expected, alternatives, tally):
-    function = tests["entryPoint"]
+    entry_point = tests["entryPoint"]
     try:
-        if function in names:
-            value = names[function](*arguments)
-        elif "Solution" in names:
-            value = getattr(names["Solution"](), function)(*arguments)
-        else:
-            raise NameError(f"the answer does not define {function}")
+        tested = tested_by(entry_point, names)
+        # LiveCodeBench and APPS name functions and methods alike.
+        if tested is None and not entry_point.startswith(METHOD):
+            tested = tested_by(METHOD + entry_point, names)
+        if tested is None:
+            raise NameError(f"the answer does not define {entry_point}")
+        value = tested(*arguments)
         if isinstance(value, Later):
             import asyncio
 
@@ -688,7 +729,7 @@ def main():
         names = {name: named(name, value) for name, value in seen}
         answer_names.update(names)
     except Stopped:
-        return say(load="the answer ended its process", stopped=True)
+        return say(load="the answer ended its process")
     except Exception as error:
         return say(load=f"{error}"[:300])
     module = types.ModuleType("solution")
@@ -706,15 +747,16 @@ def main():
         for setup in tests["setup"]:
             exec(compile(setup, "setup.py", "exec"), scope)
     except Stopped:
-        return say(load="the answer ended its process", stopped=True)
+        return say(load="the answer ended its process")
     except Exception as error:
         words = f"{type(error).__name__} in the tests' setup: {error}"[:300]
         # What the answer has no part in is the row's own fault.
         is_used = any(names_in(setup) & names.keys() for setup in tests["setup"])
         return say(load=words) if is_used or isinstance(error, NameError) else say(fault=words)
-    if tests["entryPoint"] in names:
-        scope[tests["entryPoint"]] = names[tests["entryPoint"]]
-    for name in [one for one in names if one != tests["entryPoint"] and scope.get(one) is not names[one]]:
+    tested = tests["entryPoint"] and name_of(tests["entryPoint"])
+    if tested in names:
+        scope[tested] = names[tested]
+    for name in [one for one in names if one != tested and scope.get(one) is not names[one]]:
         module.__dict__[name] = scope[name]
     for number in range(tests["skip"], count):
         tally = Tally()
@@ -740,13 +782,12 @@ def main():
             if all(tally.results.values()):
                 tally.results["ended"] = False
             parts, passed = len(tally.results), sum(tally.results.values())
-            return say(test=number, parts=parts, passed=passed, why="the answer ended its process", stopped=True)
+            return say(test=number, parts=parts, passed=passed, why="the answer ended its process")
         if state["requests"] == 0:
             say(test=number, parts=1, passed=0, why=tally.why or "the test did not use the answer")
             continue
         passed = sum(tally.results.values())
         say(test=number, parts=len(tally.results), passed=passed, why=tally.why)
-    say(done=True)
 
 
 main()

@@ -1,0 +1,127 @@
+/**
+ * `describe`, `it` and hooks for tests in the manner of Mocha, Jest and node:test. Tests are collected while the code runs, and run
+ * one after the other once it has ended. The checker says what an assertion, a call of the answer and a fault of the row are.
+ */
+
+/** A name with parts that are not run here: `it.each`, `describe.skip`. */
+function withoutParts(target, name, notRun) {
+	return new Proxy(target, {
+		get(_, key) {
+			if (typeof key === 'symbol' || key in target) return target[key];
+			throw notRun(`they use ${name}.${key}, which is not run here`);
+		},
+	});
+}
+
+/**
+ * @param checker `isOfAnswer(value)`; `notRun(words)`, the error for what cannot be run; `counted(function, run)`, which awaits run() and
+ * throws where the function's assertions do not hold; `assert`
+ */
+exports.createRunner = (checker) => {
+	const { isOfAnswer, notRun, counted } = checker;
+	const suiteIn = (parent) => ({ parent, before: [], beforeEach: [], afterEach: [], after: [], children: [] });
+	const root = suiteIn(null);
+	let suite = root;
+	/** error: undefined until the test has run, null where it has passed. */
+	const tests = [];
+
+	function bodyOf(args, what) {
+		const body = args.find((one) => typeof one === 'function');
+		if (isOfAnswer(body)) throw new TypeError(`a function of the answer is no ${what}`);
+		const options = args.find((one) => typeof one === 'object' && one !== null && !isOfAnswer(one)) ?? {};
+		if (body === undefined || options.skip || options.todo) throw notRun(`they skip a ${what}`);
+		return body;
+	}
+
+	function describe(...args) {
+		const body = bodyOf(args, 'suite');
+		const outer = suite;
+		suite = suiteIn(outer);
+		outer.children.push(suite);
+		try {
+			if (body() instanceof Promise) throw notRun('they have an async function in describe');
+		} finally {
+			suite = outer;
+		}
+	}
+
+	const hook = (when) => (body) => {
+		suite[when].push(bodyOf([body], 'hook'));
+	};
+
+	/** A test of node:test is given a context, one of Mocha and Jest what it calls when it is done. */
+	const collect =
+		(hasContext) =>
+		(...args) => {
+			const test = { body: bodyOf(args, 'test'), hasContext, error: undefined };
+			tests.push(test);
+			suite.children.push(test);
+		};
+
+	const contextOf = () =>
+		withoutParts(
+			{
+				assert: checker.assert,
+				diagnostic() {},
+				async test(...args) {
+					const test = { body: bodyOf(args, 'test'), hasContext: true, error: undefined };
+					tests.push(test);
+					await runBody(test);
+				},
+			},
+			't',
+			notRun,
+		);
+
+	function call(body, hasContext) {
+		if (hasContext) return body(contextOf());
+		if (body.length === 0) return body();
+		return new Promise((resolve, reject) => {
+			body((error) => (error ? reject(error) : resolve()));
+		});
+	}
+
+	async function runBody(test) {
+		try {
+			await counted(test.body, () => call(test.body, test.hasContext));
+			test.error ??= null;
+		} catch (error) {
+			test.error = error ?? new Error('the test failed');
+		}
+	}
+
+	const around = (of, when) => (of === null ? [] : [...around(of.parent, when), of[when]]);
+
+	async function runTest(test, of) {
+		try {
+			for (const body of around(of, 'beforeEach').flat()) await call(body, false);
+			await runBody(test);
+			for (const body of around(of, 'afterEach').reverse().flat()) await call(body, false);
+		} catch (error) {
+			test.error = error ?? new Error('a hook failed');
+		}
+	}
+
+	/** What a hook of the whole suite throws ends all tests. */
+	async function runSuite(of) {
+		for (const body of of.before) await call(body, false);
+		for (const child of of.children) await ('body' in child ? runTest(child, of) : runSuite(child));
+		for (const body of of.after) await call(body, false);
+	}
+
+	const hooks = Object.fromEntries(['before', 'beforeEach', 'afterEach', 'after'].map((when) => [when, hook(when)]));
+	const namesOf = (hasContext) => {
+		const named = (name, run) => withoutParts(run, name, notRun);
+		const it = named('it', collect(hasContext));
+		return { ...hooks, describe: named('describe', describe), it, test: named('test', collect(hasContext)) };
+	};
+	const ofNode = namesOf(true);
+	return {
+		/** As Mocha and Jest have them. */
+		names: { ...namesOf(false), beforeAll: hooks.before, afterAll: hooks.after },
+		/** The module node:test. */
+		module: withoutParts(Object.assign(collect(true), ofNode, { suite: ofNode.describe }), 'node:test', notRun),
+		tests,
+		run: () => runSuite(root),
+	};
+};

@@ -1,0 +1,21 @@
+/**
+ * Writes test/fixtures/checkerVerdicts.json: what the checkers of code tests say of each case of checkerCases.ts, word for word. The
+ * counts have to be those of the table; the words are for a person to read in the change.
+ * `node test/scripts/start.mjs test/scripts/recordCheckerVerdicts.ts`
+ */
+import { writeFileSync } from 'node:fs';
+import { checkers, keyOf, recorded, verdictsOf } from '../mutations/checkers.ts';
+
+const lines = new Map<string, readonly string[]>();
+for (const checker of checkers) {
+	await verdictsOf(checker, null, (one, says, words) => {
+		if (says !== String(one.says)) {
+			console.log(`${says}, not ${one.says}: ${JSON.stringify(one)}: ${words.join('; ')}`);
+			process.exitCode = 1;
+		}
+		lines.set(keyOf(one), words);
+		return false;
+	});
+}
+const all = checkers.flatMap(({ cases }) => cases.map((one) => [keyOf(one), lines.get(keyOf(one))] as const));
+writeFileSync(recorded, `${JSON.stringify(Object.fromEntries(all), undefined, '\t')}\n`);
