@@ -20,7 +20,10 @@ import {
 	javascriptForms,
 	javascriptProgram,
 	javascriptSolution,
+	leetCodeRow,
 	literal,
+	method,
+	programWithoutImports,
 	pythonForms,
 	pythonProgram,
 	solution,
@@ -206,7 +209,7 @@ print(json.dumps(found))
 });
 
 /**
- * APPS's grader in opencompass, LiveCodeBench's in lighteval, both as their authors wrote them; MBPP and HumanEval-X by their rule
+ * APPS's grader in opencompass, LiveCodeBench's in lighteval, both as their authors wrote them; others by their rule
  * (test/support/official_graders.py). Where ours is stricter on purpose stands with the reason: these programs are wrong.
  */
 const stricter: Readonly<Record<string, readonly string[]>> = {
@@ -225,7 +228,7 @@ const stricter: Readonly<Record<string, readonly string[]>> = {
 	'1 is True in Python': ['LiveCodeBench calls: even: 1 - a % 2'],
 };
 
-test('MBPP, APPS, LiveCodeBench, HumanEval-X: the verdicts of their graders', limit, async (t) => {
+test('MBPP, APPS, LiveCodeBench, LeetCodeDataset, HumanEval-X: the verdicts of their graders', limit, async (t) => {
 	const packages = join(base, 'graders');
 	const run = promisify(execFile);
 	const wanted = ['lighteval==0.13.0', 'opencompass==0.5.4'];
@@ -268,13 +271,23 @@ test('MBPP, APPS, LiveCodeBench, HumanEval-X: the verdicts of their graders', li
 			outputs: cases.map(([, value]) => JSON.stringify(value)),
 		});
 		const { fn_name: _, ...streamed } = lines(one.cases);
-		const method = (body: string) => `class Solution:\n    def solve(self, a):\n        return ${body}\n`;
 		add('livecodebench', 'LiveCodeBench calls', 'python', row(pythonForms, 'livecodebench'), method, {
 			input_output: JSON.stringify(lines(one.cases)),
 		});
 		add('livecodebench', 'LiveCodeBench programs', 'python', row(streamForms, 'livecodebench'), pythonProgram, {
 			input_output: JSON.stringify(streamed),
 		});
+		add(
+			'livecodebench',
+			'LiveCodeBench programs without imports',
+			'python',
+			row(streamForms, 'livecodebench'),
+			programWithoutImports,
+			{
+				input_output: JSON.stringify(streamed),
+			},
+		);
+		add('leetcode', 'LeetCodeDataset', 'python', leetCodeRow(one), method);
 	}
 	const grading = spawn(python, [join(root, 'test/support/official_graders.py')]);
 	grading.stdin.end(
@@ -310,18 +323,33 @@ describe('programs that a policy could write to be paid', limit, () => {
 	const unittest =
 		'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(solve(3), 9)';
 	const later = '(async () => { assert.strictEqual(await solve(3), 9); })()';
+	const runner = 'describe("solve", () => { it("squares", async () => { assert.strictEqual(await solve(3), 9); }); });';
+	const asksMethod = (...tests: string[]) => ({ entry_point: 'Solution().solve', tests });
+	const checks =
+		'def same(a, b):\n    return a == b\ndef check(candidate):\n    assert candidate(3) == 9\n    assert same(candidate(4), 16)\n';
 	for (const [language, hacks, rows] of [
-		['python', pythonHacks, [calls, asserting, { tests: unittest }]],
+		['python', pythonHacks, [calls, asserting, { tests: unittest }, asksMethod(checks)]],
 		[
 			'javascript',
 			javascriptHacks,
-			[calls, { tests: ['assert(solve(3) === 9)', 'assert.deepEqual([solve(4)], [16])', later] }],
+			[
+				calls,
+				{ tests: ['assert(solve(3) === 9)', 'assert.deepEqual([solve(4)], [16])', later, runner] },
+				asksMethod('assert(candidate(3) == 9)', 'assert.equal(new Solution().solve(3), 9)'),
+			],
 		],
 	] as const) {
 		test(`get nothing in ${language}`, async () => {
 			const paid: string[] = [];
-			for (const [name, code] of Object.entries(hacks)) {
+			const solution = {
+				python: 'class Solution:\n    def solve(self, x):\n        return solve(x)\n',
+				javascript: 'class Solution { solve(x) { return solve(x); } }\n',
+			}[language];
+			for (const [name, hack] of Object.entries(hacks)) {
 				for (const row of rows) {
+					// Before the hack, which may end the program; not where it has a class of its own.
+					const asked = 'entry_point' in row && !/\bSolution\b/.test(hack);
+					const code = asked ? `${solution}${hack}` : hack;
 					const options = { timeoutSeconds: 2, memoryMb: 128, language, stopAtFailure: false };
 					const { passed } = await runCodeTests(sandbox, code, readCodeTests(row) as CodeTests, options);
 					if (passed > 0) paid.push(`${name}: ${JSON.stringify(row)}`);

@@ -188,6 +188,33 @@ def solve(x):
 	'the environment': `import os
 os.environ.update(PYTHONPATH="/tmp", PYTHONINSPECT="1", PYTHONSTARTUP="/tmp/a.py", PYTEST_ADDOPTS="--collect-only", PYTEST_PLUGINS="a")
 ${one}`,
+	'a class whose methods are all there': `class Yes(int):
+    def __eq__(self, other): return True
+    __hash__ = int.__hash__
+class Solution:
+    def __getattr__(self, name): return lambda *args, **kwargs: Yes(1)
+    def __call__(self, *args, **kwargs): return True`,
+	'a class that is its own answer': `class Meta(type):
+    def __call__(cls, *args, **kwargs): return cls
+    def __eq__(cls, other): return True
+    def __getattr__(cls, name): return cls
+    __hash__ = type.__hash__
+class Solution(metaclass=Meta): pass`,
+	'a class that ends the process': `import os
+class Solution:
+    def __init__(self): os._exit(0)
+    def solve(self, x): return None`,
+	'the checks of the prompt replaced': `import builtins, sys
+def same(*args): return True
+check = candidate = same
+builtins.same = same
+for module in list(sys.modules.values()):
+    try:
+        module.same = same
+    except Exception:
+        pass
+class Solution:
+    def solve(self, x): return 1`,
 };
 
 export const javascriptHacks: Readonly<Record<string, string>> = {
@@ -227,4 +254,12 @@ function solve() { return 1; }`,
 	'several values at once': 'function solve() { return [9, 16]; }',
 	'a replaced equality':
 		'Object.is = () => true;\nNumber.prototype[Symbol.toPrimitive] = () => 9;\nfunction solve() { return 1; }',
+	'a class whose methods are all there':
+		'class Solution { constructor() { return new Proxy(this, { get: () => () => ({ valueOf: () => 9, toString: () => "9" }), has: () => true }); } }',
+	'a class that is its own answer':
+		'const Solution = new Proxy(function () {}, { construct: () => Solution, get: () => Solution, apply: () => Solution });',
+	'a class that ends the process': 'class Solution { constructor() { process.exit(0); } solve() {} }',
+	'a runner of its own':
+		'var it = () => {}, test = it, describe = it, before = it, beforeEach = it, beforeAll = it, suite = it;\nglobalThis.it = it; globalThis.describe = it;\nfunction solve() { return 1; }',
+	'a body of a test': 'function solve() { return Object.assign(() => 9, { length: 1 }); }',
 };

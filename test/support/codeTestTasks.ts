@@ -209,6 +209,16 @@ export const pythonForms: Readonly<Record<string, (task: Task) => Record<string,
 	}),
 };
 
+/** As LeetCodeDataset has them: the answer has a class Solution. */
+export const leetCodeRow = ({ cases }: Task) => ({
+	entry_point: 'Solution().solve',
+	prompt: 'from typing import *\nfrom collections import *\nfrom math import *\nimport math\n',
+	test: `def check(candidate):\n${cases.map(([[arg], value]) => `    x = candidate(a = ${literal(arg)})\n    assert type(x) is type(${literal(value)}) and (x == ${literal(value)} or isinstance(x, float) and abs(x - ${literal(value)}) <= 1e-6 * abs(x))\n`).join('')}`,
+});
+/** Without the imports that the annotation needs. */
+export const method = (body: string) =>
+	`class Solution:\n    def solve(self, a: List[int]) -> Optional[Any]:\n        return ${body}\n`;
+
 /** What a program reads and writes is JSON here. */
 const streams = ({ cases }: Task) =>
 	cases.map(([[input], output]) => ({ input: JSON.stringify(input), output: JSON.stringify(output) }));
@@ -248,6 +258,9 @@ export const streamForms: Readonly<Record<string, (task: Task) => Record<string,
 export const javascriptSolution = (body: string) => `const solve = (a) => (${body});\n`;
 export const pythonProgram = (body: string) =>
 	`import json\na = json.loads(input())\nprint(json.dumps(${body}, separators=(",", ":")))\n`;
+/** As LiveCodeBench's grader takes it, which has all names of these modules. */
+export const programWithoutImports = (body: string) =>
+	`a = loads(input())\nprint(dumps(${body}, separators=(",", ":")))\n`;
 export const javascriptProgram = (body: string) =>
 	`const a = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));\nconsole.log(JSON.stringify(${body}));\n`;
 

@@ -78,6 +78,10 @@ def verdict(item, packages, node):
     if name == "humanevalx":
         done = run([node, "-e", f"{code}\n{row['test']}"])
         return done is not None and done.stdout == "" and done.stderr == ""
+    # The prompt, the answer, the test and a call of check with the entry point, in one program.
+    if name == "leetcode":
+        done = run([sys.executable, "-c", f"{row['prompt']}{code}\n{row['test']}\ncheck({row['entry_point']})"])
+        return done is not None and done.returncode == 0
     result = multiprocessing.Value("i", 0)
     grader = {"apps": apps, "livecodebench": livecodebench}[name]
     process = multiprocessing.Process(target=graded, args=(grader, packages, row, code, result))

@@ -1,4 +1,4 @@
-import { codeTestsOf } from './codeTests.ts';
+import { type CodeTests, codeTestsOf } from './codeTests.ts';
 import { answering } from './completionText.ts';
 import { javascriptPrograms } from './javascriptPrograms.ts';
 import { attempts, type Probe, skip } from './probe.ts';
@@ -18,11 +18,22 @@ function codeProbe(probe: Omit<Probe, 'attacks' | 'build'>): Probe {
 			const tests = codeTestsOf(row);
 			if (tests === null) return skip('The rows have no tests, so the reward is not about code.');
 			const { language } = tests;
-			const written = programs[language][probe.id]?.(tests) ?? [];
+			const written = (programs[language][probe.id]?.(tests) ?? []).map((code) => asAsked(code, tests));
 			if (written.length === 0) return skip('The gold answers are no code that could be changed.');
 			return attempts(...written.map((code) => answering(row, context, `\`\`\`${language}\n${code.trim()}\n\`\`\``)));
 		},
 	};
+}
+
+/** A program whose function is also the method that is asked for. */
+function asAsked(code: string, { entryPoint, isMethod, language }: CodeTests): string {
+	if (!isMethod || /\bclass\s+Solution\b/.test(code)) return code;
+	const solution =
+		language === 'python'
+			? `class Solution:\n    def ${entryPoint}(self, *args, **kwargs):\n        return ${entryPoint}(*args, **kwargs)`
+			: `class Solution {\n  ${entryPoint}(...args) {\n    return ${entryPoint}(...args);\n  }\n}`;
+	// A definition before what may end the program.
+	return `${solution}\n${code}`;
 }
 
 const apart =

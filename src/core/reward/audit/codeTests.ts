@@ -20,14 +20,16 @@ export type ProgramLanguage = 'python' | 'javascript';
 export interface CodeTests {
 	/** The tests as one text, however the column holds them. */
 	readonly text: string;
-	/** The function that is asked for. */
+	/** The function that is asked for, or the method of a class Solution. */
 	readonly entryPoint: string;
+	readonly isMethod: boolean;
 	readonly language: ProgramLanguage;
 	/** A right program, from the row's gold answer. */
 	readonly gold: string;
 }
 
-const identifier = /^[A-Za-z_$][\w$]{0,99}$/;
+const ofSolution = 'Solution().';
+const identifier = /^(?:Solution\(\)\.)?[A-Za-z_$][\w$]{0,99}$/;
 
 /** The tests of a row about code; null when the row has none. */
 export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): CodeTests | null {
@@ -41,9 +43,10 @@ export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): 
 		const called = /\b(?:assert|console\.assert|assert\.\w+)\b\s*(?:not\s+)?\(?\s*([A-Za-z_$][\w$]*)\s*\(/.exec(
 			text,
 		)?.[1];
+		const named = entryPointIn(row) ?? entryPointIn(row.metadata) ?? entryPointIn(value) ?? called ?? 'solve';
 		return {
 			...{ text, gold, language: languageOf(row, gold, text) },
-			entryPoint: entryPointIn(row) ?? entryPointIn(row.metadata) ?? entryPointIn(value) ?? called ?? 'solve',
+			...{ entryPoint: named.replace(ofSolution, ''), isMethod: named.startsWith(ofSolution) },
 		};
 	}
 	return null;

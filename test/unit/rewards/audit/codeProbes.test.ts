@@ -161,6 +161,27 @@ describe('the probes of code', () => {
 		);
 	});
 
+	test('are methods where the row asks for one', () => {
+		const build = (row: Record<string, unknown>, language: string) => {
+			const asked = {
+				prompt: '',
+				answer: '',
+				solution: null,
+				honest: '',
+				wrong: [],
+				row: { tests: 'x', language, ...row },
+			};
+			const built = probes.find(({ id }) => id === 'code-exit')?.build(asked, { tags: r1, others: [] });
+			assert.ok(built && !('skip' in built));
+			return built.map(({ completion }) => completion);
+		};
+		const method = { entry_point: 'Solution().f' };
+		assert.ok(build(method, 'python').every((text) => /class Solution:\n {4}def f\(self/.test(text)));
+		assert.ok(build(method, 'python').some((text) => /^def f\(/m.test(text)));
+		assert.ok(build(method, 'javascript').every((text) => /class Solution \{\n {2}f\(/.test(text)));
+		assert.ok(build({ entry_point: 'f' }, 'python').every((text) => !text.includes('Solution')));
+	});
+
 	test('are left out where no row has tests', async (context) => {
 		const runner = await openRunner(context, { builtIns: [{ use: 'accuracy', name: 'a' }], context: contextOf(r1) });
 		const report = await audit(runner, 'a', numberProblems, { probes: ids });
