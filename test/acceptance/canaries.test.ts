@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { processState } from '../../src/runs/processIdentity.ts';
 import { readRecord } from '../../src/runs/runReader.ts';
 import { runsIn } from '../../src/runs/runRegistry.ts';
@@ -93,15 +94,22 @@ async function placeFor(context: TestContext): Promise<Place> {
 				env: environment,
 				stdio: ['ignore', 'pipe', 'pipe'],
 			});
-			const slow = setTimeout(() => child.kill('SIGINT'), 20_000);
 			let text = '';
 			for (const stream of [child.stdout, child.stderr]) {
 				stream.setEncoding('utf8').on('data', (part: string) => {
 					text += part;
 				});
 			}
-			const status = await new Promise<number | null>((resolve) => child.once('close', resolve));
-			clearTimeout(slow);
+			const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+			// A run whose rewards fail pauses and waits for a person.
+			const ended = new AbortController();
+			const interrupts = (async () => {
+				while (!ended.signal.aborted && !(await isPaused(join(folder, 'runs')))) await setTimeout(200);
+				if (!ended.signal.aborted) child.kill('SIGINT');
+			})();
+			const status = await closed;
+			ended.abort();
+			await interrupts;
 			return { status, text };
 		},
 		async write(name, value) {
@@ -114,6 +122,11 @@ async function placeFor(context: TestContext): Promise<Place> {
 			...{ kind: 'openai', name: 'helper', baseUrl: `${server.origin}/v1`, model: 'm', retries: 0, ...more },
 		}),
 	};
+}
+
+async function isPaused(folder: string): Promise<boolean> {
+	const records = (await runsIn(folder)).map((run) => readRecord(run).catch(() => null));
+	return (await Promise.all(records)).some((record) => record?.status === 'paused');
 }
 
 /** Files of the folder with a canary in them, however it is written. */
