@@ -51,16 +51,40 @@ async function scored(code: string, row: Record<string, unknown>, language: Code
 	return passed === total ? 1 : 0;
 }
 
+/** Three at once, as the rows of a reward. */
+async function eachOf<Item>(items: Iterable<Item>, work: (one: Item) => Promise<void>): Promise<void> {
+	const left = items[Symbol.iterator]();
+	const worker = async () => {
+		for (let one = left.next(); !one.done; one = left.next()) await work(one.value);
+	};
+	await Promise.all([worker(), worker(), worker()]);
+}
+
+/** Each wrong program of each task in a form of its own turn. */
+function* turns<Form>(forms: readonly Form[], wrongOf: (task: Task) => readonly string[]) {
+	let turn = 0;
+	for (const [name, task] of Object.entries(tasks)) {
+		for (const [i, wrong] of wrongOf(task).entries()) {
+			yield { name, task, wrong, form: forms[(turn++ + i) % forms.length] as Form };
+		}
+	}
+}
+
+/** Each task in each form. */
+function* pairs<Form>(forms: Readonly<Record<string, Form>>, of: Readonly<Record<string, Task>> = tasks) {
+	for (const [name, task] of Object.entries(of)) {
+		for (const [form, rowOf] of Object.entries(forms)) yield { name, task, form, rowOf };
+	}
+}
+
 describe('programs that are right and programs that are wrong', limit, () => {
 	test('60 right ones get 1, in five forms of data', async () => {
 		const missed: string[] = [];
 		let tried = 0;
-		for (const [name, task] of Object.entries(tasks)) {
-			for (const [form, rowOf] of Object.entries(pythonForms)) {
-				tried++;
-				if ((await scored(solution(task.python), rowOf(task))) !== 1) missed.push(`${name} as ${form}`);
-			}
-		}
+		await eachOf(pairs(pythonForms), async ({ name, task, form, rowOf }) => {
+			tried++;
+			if ((await scored(solution(task.python), rowOf(task))) !== 1) missed.push(`${name} as ${form}`);
+		});
 		assert.equal(tried, 60);
 		assert.deepEqual(missed, []);
 	});
@@ -68,13 +92,11 @@ describe('programs that are right and programs that are wrong', limit, () => {
 	test('60 wrong ones get 0, each in a form of its own turn', async () => {
 		const passed: string[] = [];
 		let tried = 0;
-		const all = Object.entries(pythonForms);
-		for (const [name, task] of Object.entries(tasks)) {
-			for (const [i, wrong] of task.wrong.entries()) {
-				const [form, rowOf] = all[(tried++ + i) % all.length] as (typeof all)[number];
-				if ((await scored(solution(wrong), rowOf(task))) !== 0) passed.push(`${name}: ${wrong} as ${form}`);
-			}
-		}
+		const all = turns(Object.entries(pythonForms), ({ wrong }) => wrong);
+		await eachOf(all, async ({ name, task, wrong, form: [form, rowOf] }) => {
+			tried++;
+			if ((await scored(solution(wrong), rowOf(task))) !== 0) passed.push(`${name}: ${wrong} as ${form}`);
+		});
 		assert.equal(tried, 60);
 		assert.deepEqual(passed, []);
 	});
@@ -84,12 +106,10 @@ describe('programs in JavaScript', limit, () => {
 	const all = Object.entries(javascriptForms);
 	test('60 right ones get 1, in five forms of data', async () => {
 		const missed: string[] = [];
-		for (const [name, task] of Object.entries(tasks)) {
-			for (const [form, rowOf] of all) {
-				const got = await scored(javascriptSolution(task.javascript), rowOf(task), 'javascript');
-				if (got !== 1) missed.push(`${name} as ${form}`);
-			}
-		}
+		await eachOf(pairs(javascriptForms), async ({ name, task, form, rowOf }) => {
+			const got = await scored(javascriptSolution(task.javascript), rowOf(task), 'javascript');
+			if (got !== 1) missed.push(`${name} as ${form}`);
+		});
 		assert.equal(Object.keys(tasks).length * all.length, 60);
 		assert.deepEqual(missed, []);
 	});
@@ -97,13 +117,14 @@ describe('programs in JavaScript', limit, () => {
 	test('60 wrong ones get 0, each in a form of its own turn', async () => {
 		const passed: string[] = [];
 		let tried = 0;
-		for (const [name, task] of Object.entries(tasks)) {
-			for (const [i, wrong] of task.wrongJavascript.entries()) {
-				const [form, rowOf] = all[(tried++ + i) % all.length] as (typeof all)[number];
+		await eachOf(
+			turns(all, ({ wrongJavascript }) => wrongJavascript),
+			async ({ name, task, wrong, form: [form, rowOf] }) => {
+				tried++;
 				if ((await scored(javascriptSolution(wrong), rowOf(task), 'javascript')) !== 0)
 					passed.push(`${name}: ${wrong} as ${form}`);
-			}
-		}
+			},
+		);
 		assert.equal(tried, 60);
 		assert.deepEqual(passed, []);
 	});
@@ -114,18 +135,14 @@ const odd = ['float("inf")', '-float("inf")', 'float("nan")', 'True', '""', '[]'
 describe('values that are not the expected one', limit, () => {
 	test('get 0, and the reference gets 1', async () => {
 		const wrong: string[] = [];
-		for (const form of callForms) {
-			for (const [name, task] of Object.entries(tasks)) {
-				const row = (pythonForms[form] as (typeof pythonForms)[string])(task);
-				if ((await scored(solution(task.python), row)) !== 1) wrong.push(`${name} as ${form}: the reference`);
-				const [, expected] = task.cases[0] as Task['cases'][number];
-				const near = typeof expected === 'number' ? [`${expected} + 1`, `${expected} - 1`, `"${expected}"`] : [];
-				for (const value of [...odd, ...near]) {
-					if (value === 'True' && expected === true) continue;
-					if ((await scored(solution(value), row)) !== 0) wrong.push(`${name} as ${form}: ${value}`);
-				}
+		const forms = Object.fromEntries(callForms.map((form) => [form, pythonForms[form]] as const));
+		await eachOf(pairs(forms as typeof pythonForms), async ({ name, task, form, rowOf }) => {
+			const row = rowOf(task);
+			if ((await scored(solution(task.python), row)) !== 1) wrong.push(`${name} as ${form}: the reference`);
+			for (const value of valuesFor(task, 'python')) {
+				if ((await scored(solution(value), row)) !== 0) wrong.push(`${name} as ${form}: ${value}`);
 			}
-		}
+		});
 		assert.deepEqual(wrong, []);
 	});
 });
@@ -141,7 +158,7 @@ function valuesFor(task: Task, language: CodeLanguage): string[] {
 }
 
 describe('the same values in other rows', limit, () => {
-	const few = ['square', 'half', 'even', 'evens'].map((name) => [name, tasks[name] as Task] as const);
+	const few = Object.fromEntries(['square', 'half', 'even', 'evens'].map((name) => [name, tasks[name] as Task]));
 	const pytest: (typeof pythonForms)[string] = (task) => ({
 		tests: `from solution import solve\nclass TestSolve:\n${task.cases.map(([args, value], i) => `    def test_${i}(self):\n        x = solve(*${literal(args)})\n        assert type(x) is type(${literal(value)}) and x == ${literal(value)}\n`).join('')}`,
 	});
@@ -159,16 +176,14 @@ describe('the same values in other rows', limit, () => {
 	for (const [what, language, forms, program] of rows) {
 		test(`${what} in ${language}: they get 0, and the reference gets 1`, async () => {
 			const wrong: string[] = [];
-			for (const [form, rowOf] of Object.entries(forms)) {
-				for (const [name, task] of few) {
-					const row = rowOf(task);
-					if ((await scored(program(task[language]), row, language)) !== 1)
-						wrong.push(`${name} as ${form}: the reference`);
-					for (const value of valuesFor(task, language)) {
-						if ((await scored(program(value), row, language)) !== 0) wrong.push(`${name} as ${form}: ${value}`);
-					}
+			await eachOf(pairs(forms, few), async ({ name, task, form, rowOf }) => {
+				const row = rowOf(task);
+				if ((await scored(program(task[language]), row, language)) !== 1)
+					wrong.push(`${name} as ${form}: the reference`);
+				for (const value of valuesFor(task, language)) {
+					if ((await scored(program(value), row, language)) !== 0) wrong.push(`${name} as ${form}: ${value}`);
 				}
-			}
+			});
 			assert.deepEqual(wrong, []);
 		});
 	}
@@ -199,10 +214,10 @@ print(json.dumps(found))
 	const { stdout } = await run(python, [join(base, 'grade.py')], { maxBuffer: 1 << 26 });
 	const graded = JSON.parse(stdout) as (Record<'task_id' | 'prompt' | 'completion', string> & { passed: boolean })[];
 	const different: string[] = [];
-	for (const { completion, passed, ...row } of graded) {
+	await eachOf(graded, async ({ completion, passed, ...row }) => {
 		const ours = await scored(row.prompt + completion, row).catch((error: unknown) => String(error));
 		if (ours !== (passed ? 1 : 0)) different.push(`${row.task_id}: ${passed} and ${ours}: ${completion.slice(0, 200)}`);
-	}
+	});
 	assert.equal(graded.length, 84);
 	assert.ok(graded.filter(({ passed }) => passed).length >= 21);
 	assert.deepEqual(different, []);
@@ -309,10 +324,10 @@ test('MBPP, APPS, LiveCodeBench, LeetCodeDataset, HumanEval-X: the verdicts of t
 	assert.notEqual(text, '', words);
 	const official = JSON.parse(text) as boolean[];
 	const different: string[] = [];
-	for (const [i, { name, code, row, language }] of items.entries()) {
+	await eachOf(items.entries(), async ([i, { name, code, row, language }]) => {
 		const ours = await scored(code, row, language).catch((error: unknown) => String(error));
 		if (ours !== (official[i] ? 1 : 0)) different.push(official[i] ? name : `${name} (theirs 0, ours ${ours})`);
-	}
+	});
 	t.diagnostic(`${items.length - different.length} of ${items.length} verdicts are the same`);
 	assert.deepEqual(different.sort(), Object.values(stricter).flat().sort());
 });
@@ -345,7 +360,7 @@ describe('programs that a policy could write to be paid', limit, () => {
 				python: 'class Solution:\n    def solve(self, x):\n        return solve(x)\n',
 				javascript: 'class Solution { solve(x) { return solve(x); } }\n',
 			}[language];
-			for (const [name, hack] of Object.entries(hacks)) {
+			await eachOf(Object.entries(hacks), async ([name, hack]) => {
 				for (const row of rows) {
 					// Before the hack, which may end the program; not where it has a class of its own.
 					const asked = 'entry_point' in row && !/\bSolution\b/.test(hack);
@@ -354,7 +369,7 @@ describe('programs that a policy could write to be paid', limit, () => {
 					const { passed } = await runCodeTests(sandbox, code, readCodeTests(row) as CodeTests, options);
 					if (passed > 0) paid.push(`${name}: ${JSON.stringify(row)}`);
 				}
-			}
+			});
 			assert.deepEqual(paid, []);
 		});
 	}
