@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { clusterFindings, type FindingCluster } from '../core/reward/audit/findingClusters.ts';
 import type { AuditFinding, AuditReport } from '../protocol/audit.ts';
 import { auditProbes, auditReward, defaultAuditRows } from '../rewards/auditReward.ts';
@@ -11,7 +12,7 @@ import { sampleProblems } from '../rewards/sampleProblems.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { counted, formatNumber } from './textForms.ts';
+import { formatNumber } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 const options = {
@@ -144,7 +145,7 @@ function findingLines(finding: AuditFinding): string[] {
 /** Findings of one cause: of the worst everything, of the others a line each. */
 function clusterLines({ cause, findings }: FindingCluster<AuditFinding>): string[] {
 	const [worst, ...others] = findings as [AuditFinding, ...AuditFinding[]];
-	return [`  ${cause} (${counted(findings.length, 'finding')})`, ...findingLines(worst), ...others.map(headLine)];
+	return [`  ${cause} (${formatCounted(findings.length, 'finding')})`, ...findingLines(worst), ...others.map(headLine)];
 }
 
 function reportOf(report: AuditReport): string[] {

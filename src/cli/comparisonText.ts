@@ -1,4 +1,4 @@
-import { percentText } from '../base/percent.ts';
+import { formatPercent } from '../base/format.ts';
 import type { ComparisonSummary, Interval, PointSummary } from '../protocol/strategyComparison.ts';
 
 const share = (value: number) => value.toFixed(3);
@@ -50,7 +50,7 @@ function table(rows: readonly (readonly string[])[]): string[] {
 function bandLines({ bands }: ComparisonSummary): string[] {
 	if (bands.length === 0) return [];
 	const told = bands.map(
-		({ problems, low, high }, i) => `${i + 1}: ${problems} at ${percentText(low)} to ${percentText(high)}`,
+		({ problems, low, high }, i) => `${i + 1}: ${problems} at ${formatPercent(low, 0)} to ${formatPercent(high, 0)}`,
 	);
 	return [`bands, by the success rate of further single samples: ${told.join('; ')}`];
 }

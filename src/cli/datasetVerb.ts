@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import type { LengthFacts } from '../core/dataset/hygiene/statistics.ts';
 import type { CheckedDataset } from '../runs/dataset/checkDataset.ts';
 import { printable } from './cliOutput.ts';
@@ -84,14 +85,14 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 		list.length === 0
 			? []
 			: [
-					`${title}: ${list.length} ${list.length === 1 ? 'group' : 'groups'}`,
+					`${title}: ${formatCounted(list.length, 'group')}`,
 					...list.slice(0, mostShown).map((rows) => `  rows ${numbers(rows)}: ${first(rows[0] as number)}`),
 					...more(list.length),
 				];
 	const words = `${facts.vocabularyFull ? 'more than ' : ''}${facts.vocabulary}`;
 	const usual = (['prompt', 'answer', 'solution'] as const).every((role) => (columns[role] ?? role) === role);
 	return [
-		`${name}: ${facts.rows} ${facts.rows === 1 ? 'row' : 'rows'}, ${distinct} distinct, ${words} different words in prompts`,
+		`${name}: ${formatCounted(facts.rows, 'row')}, ${distinct} distinct, ${words} different words in prompts`,
 		...(usual && columns.preset === null ? [] : because.map((reason) => `  ${reason}`)),
 		...(facts.prompt === null ? [] : [`  prompt    ${lengths(facts.prompt)}`]),
 		...(facts.answer === null ? [] : [`  answer    ${lengths(facts.answer)} (${kinds})`]),

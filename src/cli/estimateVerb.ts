@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import type { MemoryEstimate } from '../core/memory/estimateRecipe.ts';
 import {
 	bytesText,
@@ -119,7 +120,7 @@ function linesOf(name: string, estimate: MemoryEstimate): string[] {
 	const part = trained === parameters ? '' : `, ${millions(trained)} of them trained`;
 	return [
 		`${name}: ${millions(parameters)} parameters (${family})${part}`,
-		`${processes} ${processes === 1 ? 'process' : 'processes'} on ${device}, ${precision}, attention ${attention}`,
+		`${formatCounted(processes, 'process', 'processes')} on ${device}, ${precision}, attention ${attention}`,
 		...stages.flatMap((stage) => [stageText(stage), `  ${partsText(stage.parts)}`]),
 		`Beside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}`,
 		totalText(estimate),

@@ -1,4 +1,4 @@
-import { percentText } from '../base/percent.ts';
+import { formatCounted, formatPercent } from '../base/format.ts';
 import type { CurvePoint } from '../core/evaluation/evaluationReport.ts';
 import type { Estimate } from '../core/evaluation/meanInterval.ts';
 import type { PairedComparison } from '../core/evaluation/pairProblems.ts';
@@ -59,9 +59,7 @@ export function evaluationLines({
 			: [`  agreement with the majority as confidence: calibration error ${share(calibration.error)}`]),
 		...categories
 			.slice(0, mostCategories)
-			.map(
-				(row) => `  ${row.name}: ${interval(row)}, ${row.problems} ${row.problems === 1 ? 'question' : 'questions'}`,
-			),
+			.map((row) => `  ${row.name}: ${interval(row)}, ${formatCounted(row.problems, 'question')}`),
 		...(categories.length > mostCategories ? [`  and ${categories.length - mostCategories} more kinds`] : []),
 		...(contamination === null ? [] : [`  training  ${contaminationText(contamination)}`]),
 	];
@@ -98,5 +96,5 @@ function apart({ right, wrong }: { readonly right: number | null; readonly wrong
 }
 
 function percent(value: number): string {
-	return percentText(value, 1);
+	return formatPercent(value, 1);
 }

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatBytes } from '../base/format.ts';
 import { exportPolicyOnnx } from '../engine/model/exportPolicy.ts';
 import { parameterSpecs } from '../engine/model/parameters.ts';
 import { readCheckpoint, storedParameters } from '../engine/run/checkpointFolder.ts';
@@ -9,7 +10,6 @@ import { writeFileAtomic } from '../runs/atomicFile.ts';
 import { listCheckpoints } from '../runs/runReader.ts';
 import { findRun } from './findRun.ts';
 import { parseArguments } from './parseArguments.ts';
-import { formatBytes } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 /** The checkpoint folder that a person names: itself, or a run's newest or best one. */

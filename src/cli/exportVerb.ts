@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatBytes, formatCounted } from '../base/format.ts';
 import { type ExportFormat, exportFormatInfos, exportFormats } from '../core/export/exportFormat.ts';
 import { neutralLabels } from '../core/export/prm/trlStepwise.ts';
 import type { RolloutSelection } from '../core/export/selection.ts';
@@ -22,7 +23,6 @@ import { printable } from './cliOutput.ts';
 import { findAnyRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
 import { oneOf, parseArguments, wholeNumber } from './parseArguments.ts';
-import { formatBytes } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 const options = {
@@ -293,9 +293,7 @@ function progressLine({ done, total, read, written }: ExportProgress): string {
 }
 
 function summaryLines({ path, read, what, written, leftOut, unreadable, faults, bytes }: ExportSummary): string[] {
-	const lines = [
-		`${path}: ${written} ${written === 1 ? 'line' : 'lines'} (${formatBytes(bytes)}) from ${read} ${what}`,
-	];
+	const lines = [`${path}: ${formatCounted(written, 'line')} (${formatBytes(bytes)}) from ${read} ${what}`];
 	for (const one of leftOut) lines.push(`  left out: ${leftOutText(one, what)}`);
 	if (unreadable > 0) lines.push(`  could not be read: ${unreadable}`);
 	for (const { file, line, message } of faults.slice(0, 5)) {

@@ -1,9 +1,10 @@
+import { formatClock } from '../base/format.ts';
 import { claimsRunning } from '../runs/pipeline/pipelineFolder.ts';
 import { type PipelineView, viewPipeline } from '../runs/pipeline/pipelineView.ts';
 import { readMetricsEnd } from '../runs/runReader.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { stageLine, stepsOf } from './pipelineText.ts';
-import { formatDuration, formatNumber } from './textForms.ts';
+import { formatNumber } from './textForms.ts';
 
 const lookMs = 250;
 /** Between two lines about the running stage where nothing can be redrawn. */
@@ -73,7 +74,7 @@ async function progressLine(stage: PipelineView['stages'][number]): Promise<stri
 	const parts = [
 		`${stage.name} ${stepsOf(stage)}`,
 		...(last === undefined ? [] : [`${shown} ${formatNumber(last[shown])}`]),
-		...(stage.seconds === null ? [] : [formatDuration(stage.seconds)]),
+		...(stage.seconds === null ? [] : [formatClock(stage.seconds)]),
 	];
 	return printable(parts.join('  '));
 }

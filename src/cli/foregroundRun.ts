@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import { formatClock } from '../base/format.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { failureOf } from '../runs/launchEngine.ts';
@@ -9,7 +10,6 @@ import { followRun } from './followRun.ts';
 import { onInterrupt } from './interrupts.ts';
 import { summarizeRun } from './runSummary.ts';
 import { endEngineNow, stopEngine } from './stopEngine.ts';
-import { formatDuration } from './textForms.ts';
 
 export interface ForegroundOptions {
 	readonly output: CliOutput;
@@ -104,7 +104,7 @@ async function report(
 			'Look at engine.log there; resume it with reasoning-lab resume.',
 		);
 	}
-	const took = formatDuration(record.updated - record.created);
+	const took = formatClock(record.updated - record.created);
 	output.line(
 		status === 'finished'
 			? `Finished after ${record.step} steps in ${took}: ${folder}`

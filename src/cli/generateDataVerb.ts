@@ -1,6 +1,7 @@
 import { basename, dirname, resolve } from 'node:path';
 import type * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { formatBytes, formatClock, formatCounted } from '../base/format.ts';
 import { type DataSpec, dataExports, dataSpecSchema, keptSolutions } from '../protocol/dataSpec.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { requireInside } from '../runs/ownFolder.ts';
@@ -12,7 +13,6 @@ import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
 import { searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
-import { counted, formatBytes, formatDuration } from './textForms.ts';
 import type { Verb } from './verb.ts';
 import { WorkTold } from './workTold.ts';
 
@@ -73,7 +73,7 @@ export const generateDataVerb: Verb = {
 			'line',
 			({ problems, seconds }) => ({ done: problems, total: null, seconds }),
 			({ problems, seconds, tokens }) =>
-				`${counted(problems, 'problem')}, ${counted(tokens, 'token')}, ${formatDuration(seconds)}`,
+				`${formatCounted(problems, 'problem')}, ${formatCounted(tokens, 'token')}, ${formatClock(seconds)}`,
 		);
 		try {
 			const made = await generateData({
@@ -88,13 +88,15 @@ export const generateDataVerb: Verb = {
 			output.object({ kind: 'data', folder, ...made });
 			const { problems, before, failed, failures, tokens, lines, bytes, seconds, state } = made;
 			const earlier = before === 0 ? '' : ` (${before} of them earlier)`;
-			output.line(`${counted(problems, 'problem')}${earlier}, ${counted(tokens, 'token')}, ${formatDuration(seconds)}`);
+			output.line(
+				`${formatCounted(problems, 'problem')}${earlier}, ${formatCounted(tokens, 'token')}, ${formatClock(seconds)}`,
+			);
 			for (const kind of spec.exports) {
 				output.line(`  ${kind}.jsonl: ${lines[kind] ?? 0} lines (${formatBytes(bytes[kind] ?? 0)})`);
 			}
 			if (problems > 0 && spec.exports.every((kind) => (lines[kind] ?? 0) === 0)) output.line(`  ${whyNothing(spec)}`);
 			if (failed > 0) {
-				output.line(`  failed: ${counted(failed, 'problem')}; the same command retries them`);
+				output.line(`  failed: ${formatCounted(failed, 'problem')}; the same command retries them`);
 				for (const { message, count } of failures) output.line(printable(`    ${count}: ${message}`));
 			}
 			if (state === 'stopped') output.line('stopped; the same command goes on');

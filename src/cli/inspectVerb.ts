@@ -1,3 +1,4 @@
+import { formatCounted } from '../base/format.ts';
 import { editText } from '../core/diagnosis/recipeEdits.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
 import { diagnoseRun } from '../runs/diagnoseRun.ts';
@@ -6,7 +7,7 @@ import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments } from './parseArguments.ts';
-import { counted, formatNumber } from './textForms.ts';
+import { formatNumber } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 /** Faults that are shown to a person; `--json` has all. */
@@ -66,13 +67,13 @@ function linesOf(inspection: Inspection): string[] {
 		...progressLines(inspection),
 		`training: ${numbersText(inspection)}`,
 		...(validation === null ? [] : [`evaluation: ${numbersText(validation)}`]),
-		`metrics: ${counted(metricRows, 'step')}`,
+		`metrics: ${formatCounted(metricRows, 'step')}`,
 		...errors
 			.slice(0, mostErrors)
-			.map(({ message, rollouts }) => `error in ${counted(rollouts, 'rollout')}: ${message}`),
+			.map(({ message, rollouts }) => `error in ${formatCounted(rollouts, 'rollout')}: ${message}`),
 		...(errors.length > mostErrors ? [`  and ${errors.length - mostErrors} other errors (--json has all)`] : []),
 		...notes.map((note) => `note: ${note}`),
-		skipped.length === 0 ? 'skipped: nothing' : `skipped: ${counted(lost, 'record')}`,
+		skipped.length === 0 ? 'skipped: nothing' : `skipped: ${formatCounted(lost, 'record')}`,
 		...skipped.slice(0, mostShown).map(({ file, line, message }) => {
 			return `  ${file}${line === null ? '' : `, line ${line}`}: ${message}`;
 		}),
@@ -99,9 +100,9 @@ function numbersText({ steps, groups, rollouts, nulls, meanReward, errored }: Ro
 	const [first, last] = [steps?.[0], steps?.at(-1)];
 	const range = first === undefined ? '' : first === last ? ` (${first})` : ` (${first} to ${last})`;
 	return [
-		...(steps === null ? [] : [`${counted(steps.length, 'step')}${range}`]),
-		counted(groups, 'group'),
-		counted(rollouts, 'rollout'),
+		...(steps === null ? [] : [`${formatCounted(steps.length, 'step')}${range}`]),
+		formatCounted(groups, 'group'),
+		formatCounted(rollouts, 'rollout'),
 		`mean reward ${formatNumber(meanReward)}`,
 		...(nulls === 0 ? [] : [`${nulls} without a reward`]),
 		...(errored === 0 ? [] : [`${errored} with errors`]),

@@ -1,8 +1,9 @@
+import { formatClock } from '../base/format.ts';
 import { chooserText, type RoundSeries } from '../core/pipeline/rounds.ts';
 import { changeText, intervalText } from '../core/report/numberText.ts';
 import type { PipelineRecord } from '../protocol/pipeline.ts';
 import type { PipelineView, StageView } from '../runs/pipeline/pipelineView.ts';
-import { formatDuration, table } from './textForms.ts';
+import { table } from './textForms.ts';
 
 /** A table of the stages, and below it why they stand so. */
 export function pipelineLines({ name, status, folder, stages, record }: PipelineView): string[] {
@@ -12,7 +13,7 @@ export function pipelineLines({ name, status, folder, stages, record }: Pipeline
 		stage.status,
 		stepsOf(stage),
 		stage.accuracy === null ? '-' : stage.accuracy.toFixed(3),
-		stage.seconds === null ? '-' : formatDuration(stage.seconds),
+		stage.seconds === null ? '-' : formatClock(stage.seconds),
 		stage.why ?? '',
 	]);
 	const lines = table([['stage', 'type', 'state', 'steps', 'held-out', 'time', 'why'], ...rows]);
@@ -53,7 +54,7 @@ export function stageLine(stage: StageView): string | null {
 		case 'running':
 			return `${name} (${type}) runs`;
 		case 'finished':
-			return `${name} has finished${seconds === null ? '' : ` in ${formatDuration(seconds)}`}${measured}${why === null ? '' : `: ${why}`}`;
+			return `${name} has finished${seconds === null ? '' : ` in ${formatClock(seconds)}`}${measured}${why === null ? '' : `: ${why}`}`;
 		case 'skipped':
 			return `${name} is skipped: ${why}`;
 		case 'failed':

@@ -1,8 +1,8 @@
-import { percentText } from '../base/percent.ts';
+import { formatClock, formatPercent } from '../base/format.ts';
 import type { EventLine } from '../protocol/eventLine.ts';
 import { printable } from './cliOutput.ts';
 import type { RunProgress } from './runProgress.ts';
-import { formatDuration, formatNumber, progressBar, sparkline } from './textForms.ts';
+import { formatNumber, progressBar, sparkline } from './textForms.ts';
 
 /** Puts colours around a text, or does not. */
 export type Paint = (colour: 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan', text: string) => string;
@@ -41,15 +41,15 @@ export function displayLines(progress: RunProgress, columns: number, paint: Pain
 			printable(record.name),
 			status === 'running' ? printable(progress.stage) : `${status}`,
 			`step ${progress.step}${total === null ? '' : `/${total}`}`,
-			formatDuration(progress.elapsed),
-			...(eta === null || status !== 'running' ? [] : [`at most ${formatDuration(eta)} left`]),
+			formatClock(progress.elapsed),
+			...(eta === null || status !== 'running' ? [] : [`at most ${formatClock(eta)} left`]),
 			...(waiting ? [printable(record.device)] : []),
 		],
 		columns - 1,
 		'  ',
 	);
 	const width = Math.max(1, Math.min(50, columns - 8));
-	const percent = percentText(Math.floor(progress.share * 100) / 100).padStart(4);
+	const percent = formatPercent(Math.floor(progress.share * 100) / 100, 0).padStart(4);
 	const lines = [paint('bold', head), `${paint('green', progressBar(progress.share, width))} ${percent}`];
 	if (last === null) return lines;
 	const value = progress.history.at(-1);
@@ -76,7 +76,7 @@ export function plainLine(progress: RunProgress): string {
 	if (last !== null) parts.push(`${progress.shown} ${formatNumber(progress.history.at(-1))}`);
 	const accuracy = heldOut(progress);
 	if (accuracy !== null) parts.push(accuracy);
-	if (progress.eta !== null) parts.push(`at most ${formatDuration(progress.eta)} left`);
+	if (progress.eta !== null) parts.push(`at most ${formatClock(progress.eta)} left`);
 	return parts.join('  ');
 }
 

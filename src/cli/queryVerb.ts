@@ -1,9 +1,9 @@
+import { formatBytes, formatCounted } from '../base/format.ts';
 import { spreadsheetText } from '../core/text/spreadsheetText.ts';
 import type { ResultTable } from '../protocol/lab.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { formatBytes } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 const defaultLimit = 1000;
@@ -61,7 +61,7 @@ export const queryVerb: Verb = {
 				...runs.flatMap((run) => {
 					if (run.state === 'failed') return [`${run.run} could not be read: ${run.message}`];
 					if (run.skipped === 0) return [];
-					const records = run.skipped === 1 ? '1 record' : `${run.skipped} records`;
+					const records = formatCounted(run.skipped, 'record');
 					return [`${run.run}: ${records} could not be read (${run.message}).`];
 				}),
 				...(cut ? ['Not all folders were looked at for runs.'] : []),

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { type Research, readResearch } from '../core/reflexion/research.ts';
 import { researchReport } from '../core/reflexion/researchReport.ts';
 import type { SearchSpec, ToolSpec } from '../protocol/searchSpec.ts';
@@ -19,7 +20,6 @@ import { onInterrupt } from './interrupts.ts';
 import { parseArguments } from './parseArguments.ts';
 import { budgetOf, searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
 import { drawMs, progressText } from './searchVerb.ts';
-import { counted } from './textForms.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
 const {
@@ -287,9 +287,9 @@ function linesOf({ result, open, reason, tools, tokens, promptTokens, cost, answ
 		...(open.length === 0 ? [] : ['Open critique:', ...open.map(({ kind, text }) => `  ${kind}: ${text}`), '']),
 		reason,
 		[
-			`a draft and ${counted(answers.length - 1, 'revision')}`,
-			`${counted(tools.length, 'query', 'queries')}${failed === 0 ? '' : `, ${failed} of them failed`}`,
-			`${counted(tokens, 'token')}${promptTokens === null ? '' : `, ${promptTokens} of prompts`}`,
+			`a draft and ${formatCounted(answers.length - 1, 'revision')}`,
+			`${formatCounted(tools.length, 'query', 'queries')}${failed === 0 ? '' : `, ${failed} of them failed`}`,
+			`${formatCounted(tokens, 'token')}${promptTokens === null ? '' : `, ${promptTokens} of prompts`}`,
 			...(cost === null ? [] : [`cost ${cost.toFixed(4)}`]),
 			`${seconds.toFixed(1)} s`,
 		].join('; '),

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatBytes } from '../base/format.ts';
 import { reportHtml } from '../core/report/reportHtml.ts';
 import { reportMarkdown } from '../core/report/reportMarkdown.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
@@ -8,7 +9,6 @@ import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments } from './parseArguments.ts';
-import { formatBytes } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 const options = {

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
 import { decode } from '../protocol/decode.ts';
 import { policySpecSchema } from '../protocol/policySpec.ts';
@@ -17,7 +18,6 @@ import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { budgetOf, type SearchValues, searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
-import { counted } from './textForms.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
 /** The problem of a search, and its gold answer. */
@@ -153,8 +153,8 @@ async function followed(
 
 export function progressText({ progress }: SearchSession): string {
 	const { strategy, nodes, tokens, simulations, seconds } = progress;
-	const parts = [strategy, counted(nodes, 'node'), counted(tokens, 'token')];
-	if (simulations > 0) parts.push(counted(simulations, 'simulation'));
+	const parts = [strategy, formatCounted(nodes, 'node'), formatCounted(tokens, 'token')];
+	if (simulations > 0) parts.push(formatCounted(simulations, 'simulation'));
 	return [...parts, `${seconds.toFixed(0)} s`].join('  ');
 }
 
@@ -178,15 +178,15 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 	const bound = isOracle(session) ? '  chosen by the gold answer: an upper bound, no result' : '';
 	output.line(printable(`Answer: ${outcome.answer ?? 'none'}${verdict}${bound}`));
 	const used = [
-		counted(totals.nodes, 'node'),
-		counted(totals.tokens, 'token'),
-		...(totals.simulations > 0 ? [counted(totals.simulations, 'simulation')] : []),
+		formatCounted(totals.nodes, 'node'),
+		formatCounted(totals.tokens, 'token'),
+		...(totals.simulations > 0 ? [formatCounted(totals.simulations, 'simulation')] : []),
 		`${totals.seconds.toFixed(1)} s`,
 	];
 	if (totals.cost !== null) used.push(`cost ${totals.cost.toFixed(4)}`);
 	output.line(`${used.join(', ')}; ended: ${outcome.stop}${message === null ? '' : `: ${printable(message)}`}`);
 	const { count, last } = session.faults;
-	if (count > 0 && last !== message) output.line(printable(`${counted(count, 'fault')}, the last one: ${last}`));
+	if (count > 0 && last !== message) output.line(printable(`${formatCounted(count, 'fault')}, the last one: ${last}`));
 	output.line(printable(session.log));
 }
 

@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatClock } from '../base/format.ts';
 import { readSmallFile } from '../runs/safeFile.ts';
 import type { RequestRecord, SystemMessages } from '../search/serve/reasonerApp.ts';
 import { printable } from './cliOutput.ts';
@@ -7,7 +8,6 @@ import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
-import { formatDuration } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 const options = {
@@ -172,5 +172,5 @@ async function readToken(file: string): Promise<string> {
 
 function requestLine({ path, status, strategy, tokens, seconds, message }: RequestRecord): string {
 	const what = strategy === null ? '' : `  ${strategy}, ${tokens} tokens`;
-	return `${status}  ${path}${what}  ${formatDuration(seconds)}${message === null ? '' : `  ${message}`}`;
+	return `${status}  ${path}${what}  ${formatClock(seconds)}${message === null ? '' : `  ${message}`}`;
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import { formatBytes } from '../base/format.ts';
 import { environmentState } from '../environment/environmentState.ts';
-import { inGigabytes } from '../environment/machine/freeDisk.ts';
 import { folderVariable, ManagedFolder } from '../environment/managedFolder.ts';
 import { extraWords, setupExtras } from '../environment/setup/requirements.ts';
 import {
@@ -134,6 +134,6 @@ function showPlan(plan: SetupPlan, output: CliOutput): void {
 	output.object({ kind: 'plan', ...rest, build, commands: commands.map(({ title }) => title) });
 	output.line(`${planSentence(plan)}.`);
 	output.line(`Into ${plan.folder}`);
-	if (plan.diskBytes > 5e9) output.line(`${inGigabytes(plan.diskBytes)} take a while.`);
+	if (plan.diskBytes > 5e9) output.line(`${formatBytes(plan.diskBytes)} take a while.`);
 	for (const note of plan.notes) output.line(printable(`Note: ${note}`));
 }

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { leastNode } from '../base/nodeVersion.ts';
 import { slurmScript } from '../core/scaling/slurmScript.ts';
 import { changed, prepareRun } from '../runs/prepareRun.ts';
@@ -87,7 +88,7 @@ export const slurmVerb: Verb = {
 		const script = join(folder, 'slurm.sh');
 		await writeFile(script, slurmScript({ ...options, name: recipe.name, run: folder }), { mode: 0o755 });
 		output.object({ run: folder, script, processes });
-		output.line(`Prepared ${folder} for ${processes} ${processes === 1 ? 'process' : 'processes'}. Start it with`);
+		output.line(`Prepared ${folder} for ${formatCounted(processes, 'process', 'processes')}. Start it with`);
 		output.line(`  sbatch ${script}`);
 		return 0;
 	},

@@ -1,12 +1,13 @@
 import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatClock } from '../base/format.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { readAnnotation, readMetricsEnd } from '../runs/runReader.ts';
 import { readRunState } from '../runs/runStatus.ts';
 import { printable } from './cliOutput.ts';
 import { findRun, knownRuns } from './findRun.ts';
 import { parseArguments } from './parseArguments.ts';
-import { formatDuration, formatNumber, table } from './textForms.ts';
+import { formatNumber, table } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 interface ListedRun {
@@ -35,7 +36,7 @@ async function stateOf(folder: string): Promise<ListedRun> {
 
 function row({ folder, status, record, name, reward }: ListedRun): string[] {
 	const steps = record === null ? '-' : `${record.step}${record.totalSteps === null ? '' : `/${record.totalSteps}`}`;
-	const elapsed = record === null ? '-' : formatDuration(record.updated - record.created);
+	const elapsed = record === null ? '-' : formatClock(record.updated - record.created);
 	return [printable(name), status, record?.stage ?? '-', steps, formatNumber(reward), elapsed, folder].map((cell) =>
 		printable(cell),
 	);

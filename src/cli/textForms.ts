@@ -1,20 +1,11 @@
-/** 83 -> "1:23", 3723 -> "1:02:03". */
-export function formatDuration(seconds: number): string {
-	if (!Number.isFinite(seconds) || seconds < 0) return '-';
-	const whole = Math.round(seconds);
-	const two = (value: number) => String(value).padStart(2, '0');
-	const hours = Math.floor(whole / 3600);
-	const minutes = Math.floor((whole % 3600) / 60);
-	return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
-}
+import { unknown } from '../base/format.ts';
 
-/** "1 node", "2 nodes" */
-export const counted = (count: number, noun: string, nouns = `${noun}s`): string =>
-	`${count} ${count === 1 ? noun : nouns}`;
-
-/** Three significant digits, without an exponent where that is short. */
+/**
+ * Three significant digits, zeros too, so that lines which are drawn again keep their width. A minus is a hyphen here, for
+ * programs that read the output.
+ */
 export function formatNumber(value: number | null | undefined): string {
-	if (value === null || value === undefined) return '-';
+	if (value === null || value === undefined) return unknown;
 	if (value === 0) return '0';
 	const size = Math.abs(value);
 	if (size < 0.001 || size >= 1e6) return value.toExponential(1);
@@ -45,17 +36,6 @@ export function progressBar(share: number, width: number): string {
 	const part = eighths % 8;
 	const partial = part === 0 ? '' : String.fromCodePoint(0x2590 - part);
 	return '█'.repeat(full) + partial + '░'.repeat(width - full - (partial === '' ? 0 : 1));
-}
-
-export function formatBytes(bytes: number): string {
-	const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-	let value = bytes;
-	let unit = 0;
-	while (value >= 1000 && unit < units.length - 1) {
-		value /= 1000;
-		unit++;
-	}
-	return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
 /** Columns as wide as their widest cell; the last one is not padded. */

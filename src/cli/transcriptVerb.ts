@@ -2,8 +2,9 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCount } from '../base/format.ts';
 import { checkTranscript } from '../core/transcript/checkTranscript.ts';
-import { counted, type Finding } from '../core/transcript/finding.ts';
+import type { Finding } from '../core/transcript/finding.ts';
 import { describe, readTranscript, transcriptLimits } from '../core/transcript/readTranscript.ts';
 import { findReferences } from '../core/transcript/references.ts';
 import { contextPoints, tokenTotals } from '../core/transcript/tokenTotals.ts';
@@ -59,7 +60,7 @@ async function readText(path: string, name: string): Promise<string> {
 		if (stat.size > transcriptLimits.characters) {
 			throw new Failure(
 				'unsupported',
-				`${name} has ${counted(stat.size)} bytes; up to ${counted(transcriptLimits.characters)} are read.`,
+				`${name} has ${formatCount(stat.size)} bytes; up to ${formatCount(transcriptLimits.characters)} are read.`,
 				'Cut the conversation that you want to check into a file of its own.',
 			);
 		}
@@ -73,7 +74,9 @@ async function readText(path: string, name: string): Promise<string> {
 function linesOf(transcript: Transcript, findings: readonly Finding[], several: boolean): string[] {
 	const { prompt, completion, total, counted: answers } = tokenTotals(transcript);
 	const tokens =
-		answers === 0 ? 'no token counts' : `${counted(prompt)} + ${counted(completion)} = ${counted(total)} tokens`;
+		answers === 0
+			? 'no token counts'
+			: `${formatCount(prompt)} + ${formatCount(completion)} = ${formatCount(total)} tokens`;
 	const head = `${several ? `${transcript.title}: ` : ''}${transcript.messages.length} messages, ${transcript.links.length} calls, ${tokens}`;
 	if (findings.length === 0) return [head, '  Nothing looks wrong.'];
 	return [head, ...findings.map(({ severity, title, text }) => `  ${severity}: ${title}. ${text}`)];

@@ -1,11 +1,12 @@
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import type { ReadTree } from '../core/search/formats/treeFormat.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import { readTreeFile } from '../search/formats/readTreeFile.ts';
 import { printable } from './cliOutput.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { counted, formatNumber } from './textForms.ts';
+import { formatNumber } from './textForms.ts';
 import { treeDrawing } from './treeDrawing.ts';
 import type { Verb } from './verb.ts';
 
@@ -68,7 +69,9 @@ function searchLines({ events }: ReadTree): string[] {
 	const line = `${start.strategy}, policy ${start.policy.name}`;
 	if (end?.t !== 'end') return [`${line}; has not ended`];
 	const verdict = end.correct === true ? ' (right)' : end.correct === false ? ' (wrong)' : '';
-	return [`${line}; answer ${end.answer ?? 'none'}${verdict}; ended: ${end.stop}; ${counted(end.tokens, 'token')}`];
+	return [
+		`${line}; answer ${end.answer ?? 'none'}${verdict}; ended: ${end.stop}; ${formatCounted(end.tokens, 'token')}`,
+	];
 }
 
 function treeOf({ events }: ReadTree): SearchTree {
@@ -90,7 +93,7 @@ function summary({ facts }: ReadTree): string {
 	const more = Object.entries(counts)
 		.filter(([, count]) => count !== 0)
 		.map(([name, count]) => `${words(name)} ${count}`);
-	return [`${nodes} node${nodes === 1 ? '' : 's'}`, `depth ${depth}`, value, ...more].join(', ');
+	return [formatCounted(nodes, 'node'), `depth ${depth}`, value, ...more].join(', ');
 }
 
 const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -1,6 +1,6 @@
+import { formatClock } from '../base/format.ts';
 import type { ProblemFault } from '../search/problemSet.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
-import { formatDuration } from './textForms.ts';
 
 /** Faults that are printed one by one, and milliseconds between two lines of progress. */
 const mostFaults = 5;
@@ -47,7 +47,7 @@ export class WorkTold<P> {
 		this.#told = performance.now();
 		this.#output.object({ kind: 'progress', ...progress });
 		if (!this.#output.isTerminal) return;
-		const left = done === 0 || total === null ? '' : `, ${formatDuration((seconds / done) * (total - done))} left`;
+		const left = done === 0 || total === null ? '' : `, ${formatClock((seconds / done) * (total - done))} left`;
 		this.#output.draw(`\r\x1b[K${this.#words(progress)}${left}`);
 	};
 

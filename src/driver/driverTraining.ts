@@ -1,5 +1,6 @@
 import { deferred } from '../base/async.ts';
 import { Failure, type Reason } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { checkColumns, checkSolutions, checkStages } from '../engine/shared/dataChecks.ts';
 import type { OpenedRun, Training } from '../engine/shared/engineRun.ts';
 import { newModel } from '../engine/shared/newModel.ts';
@@ -216,7 +217,7 @@ export class DriverTraining implements Training {
 		this.#opened = opened;
 		const { writer } = this.#run;
 		const { leftOut, note } = opened;
-		const rows = leftOut === 1 ? '1 row was' : `${leftOut} rows were`;
+		const rows = formatCounted(leftOut, 'row was', 'rows were');
 		if (leftOut > 0) {
 			await writer.appendEvent({
 				type: 'alert',

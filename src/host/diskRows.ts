@@ -1,7 +1,6 @@
-import { percentText } from '../base/percent.ts';
+import { formatBytes, formatPercent } from '../base/format.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import type { DiskUse } from '../runs/runReader.ts';
-import { formatBytes } from './runPresentation.ts';
 import { displayText } from './runView.ts';
 
 export interface DiskRow {
@@ -18,7 +17,7 @@ export function diskRows(use: DiskUse, canPrune: boolean): DiskRow[] {
 		.sort(([a, bytesA], [b, bytesB]) => bytesB - bytesA || (a < b ? -1 : 1))
 		.map(([name, bytes]) => ({
 			label: displayText(name),
-			description: `${formatBytes(bytes)} · ${percentText(use.total === 0 ? 0 : bytes / use.total)}`,
+			description: `${formatBytes(bytes)} · ${formatPercent(use.total === 0 ? 0 : bytes / use.total, 0)}`,
 			prune: !canPrune
 				? null
 				: name === runFiles.checkpoints

@@ -1,5 +1,6 @@
+import { formatDuration, formatPercent } from '../base/format.ts';
 import { readLogEnd } from '../runs/runReader.ts';
-import { formatElapsed, formatReward, formatShare } from './runPresentation.ts';
+import { formatReward } from './runPresentation.ts';
 import { displayText, elapsedOf, nameOf, type RunView } from './runView.ts';
 
 /** One sentence for the end of a run; for a crash, why. */
@@ -24,9 +25,9 @@ export function endText(view: RunView, lastLine: string | null): string {
 		return `${name} crashed${at}: its engine ended without a word, as when it is killed or memory runs out.${words}`;
 	}
 	const elapsed = elapsedOf(view, 0);
-	const after = elapsed === null ? '' : ` after ${formatElapsed(elapsed)}`;
+	const after = elapsed === null ? '' : ` after ${formatDuration(elapsed)}`;
 	const values = [
-		view.accuracy === null ? null : `held-out accuracy ${formatShare(view.accuracy)}`,
+		view.accuracy === null ? null : `held-out accuracy ${formatPercent(view.accuracy)}`,
 		view.reward === null ? null : `reward ${formatReward(view.reward)}`,
 	].filter((value) => value !== null);
 	const tail = values.length === 0 ? '' : `: ${values.join(', ')}`;

@@ -1,4 +1,4 @@
-import { percentText } from '../base/percent.ts';
+import { formatDuration, formatPercent, formatTime } from '../base/format.ts';
 import { engineFactsOf, engineWaitOf } from '../runs/engineFacts.ts';
 import { displayText, elapsedOf, flagsOf, isForeign, isLive, isRunning, nameOf, type RunView } from './runView.ts';
 
@@ -64,7 +64,7 @@ export function presentRun(view: RunView, now: number, dated = false): RunPresen
 	const step = stepText(view);
 	const reward = view.reward === null ? null : `reward ${formatReward(view.reward)}`;
 	const elapsed = elapsedOf(view, now);
-	const time = elapsed === null ? null : formatElapsed(elapsed);
+	const time = elapsed === null ? null : formatDuration(elapsed);
 	const foreign = view.record?.foreign ? displayText(view.record.foreign.title, 40) : null;
 	// The engine that everybody has goes without saying.
 	const engine =
@@ -109,7 +109,7 @@ function tooltipOf(view: RunView, start: string | null, time: string | null): [s
 	add('Stage', record?.stage && displayText(record.stage, 40));
 	add('Step', stepText(view));
 	add('Reward', view.reward === null ? null : `${formatReward(view.reward)} (mean of the newest step)`);
-	add('Held-out accuracy', view.accuracy === null ? null : formatShare(view.accuracy));
+	add('Held-out accuracy', view.accuracy === null ? null : formatPercent(view.accuracy));
 	add('Started', start);
 	add('Elapsed', time);
 	add('Device', record && displayText(record.device, 80));
@@ -171,50 +171,10 @@ export function formatReward(value: number): string {
 	return value.toFixed(2).replace(/^-(0\.00)$/, '$1');
 }
 
-export function formatShare(value: number): string {
-	return percentText(value, 1);
-}
-
 function formatRate(value: number): string {
 	return value >= 10_000
 		? `${(value / 1000).toFixed(0)}k`
 		: value >= 1000
 			? `${(value / 1000).toFixed(1)}k`
 			: value.toFixed(0);
-}
-
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-/** Local time of day, with the day unless it is today: `16:27`, `20 Nov 16:27`, `20 Nov 2025 16:27`. */
-export function formatTime(seconds: number, now: number): string {
-	const date = new Date(seconds * 1000);
-	const today = new Date(now * 1000);
-	const two = (value: number) => String(value).padStart(2, '0');
-	const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
-	const day = `${date.getDate()} ${months[date.getMonth()]}`;
-	if (date.getFullYear() !== today.getFullYear()) return `${day} ${date.getFullYear()} ${time}`;
-	return date.toDateString() === today.toDateString() ? time : `${day} ${time}`;
-}
-
-/** `12 s`, `3 min`, `2 h 05 min`, `3 d 4 h`. */
-export function formatElapsed(seconds: number): string {
-	const s = Math.floor(seconds);
-	if (s < 60) return `${s} s`;
-	const minutes = Math.floor(s / 60);
-	if (minutes < 60) return `${minutes} min`;
-	const hours = Math.floor(minutes / 60);
-	if (hours < 24) return `${hours} h ${String(minutes % 60).padStart(2, '0')} min`;
-	return `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
-
-/** Decimal units, as file managers show them. */
-export function formatBytes(bytes: number): string {
-	const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-	let value = bytes;
-	let unit = 0;
-	while (value >= 1000 && unit < units.length - 1) {
-		value /= 1000;
-		unit++;
-	}
-	return `${unit === 0 || value >= 100 ? value.toFixed(0) : value.toFixed(1)} ${units[unit]}`;
 }

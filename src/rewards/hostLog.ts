@@ -1,3 +1,5 @@
+import { formatCount } from '../base/format.ts';
+
 /** Kept of the beginning of what one batch prints, and of its end, in bytes. */
 const headBytes = 48 * 1024;
 const tailBytes = 16 * 1024;
@@ -60,7 +62,7 @@ export class HostLog {
 		const lines =
 			dropped === 0
 				? linesOf(head + tail)
-				: [...linesOf(head), `(${dropped.toLocaleString('en')} bytes cut here)`, ...linesOf(tail)];
+				: [...linesOf(head), `(${formatCount(dropped)} bytes cut here)`, ...linesOf(tail)];
 		return lines.map((line) => (line.length > maxLineLength ? `${line.slice(0, maxLineLength)}…` : line));
 	}
 }

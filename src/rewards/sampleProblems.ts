@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { checkAborted } from '../base/async.ts';
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
+import { formatCount } from '../base/format.ts';
 import { createTask } from '../core/dataset/createTask.ts';
 import { parseDatasetLine } from '../core/dataset/datasetRows.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
@@ -89,7 +90,7 @@ function readRow({ text, line, offset }: DatasetLine, data: FileData): Read {
 	return {
 		sampled: {
 			problem,
-			name: line === null ? `row at ${offset.toLocaleString('en')} bytes` : `row ${line}`,
+			name: line === null ? `row at ${formatCount(offset)} bytes` : `row ${line}`,
 			...(chat === null ? {} : { messages: chat.prompt }),
 			...(line === null ? {} : { place: { file: data.path, line } }),
 		},

@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { type CaseFault, caseReward, type LabelledCase } from '../core/reward/verification/labelledCase.ts';
 import {
 	caseRows,
@@ -116,9 +117,7 @@ export async function planVerification(request: PlanRequest): Promise<Verificati
 			const { template, verify } = data;
 			plan.rows.push(...problemRows(problems, { template, verify, wrong, seed, numbers }));
 			if (problems.length > 0) {
-				plan.described.push(
-					`${problems.length} ${problems.length === 1 ? 'problem' : 'problems'} of ${data.described}`,
-				);
+				plan.described.push(`${formatCounted(problems.length, 'problem')} of ${data.described}`);
 			}
 		}
 		if (what.cases !== false) {
@@ -149,7 +148,7 @@ function addCases(
 	plan.cases = rows.map((row, i) => ({ row, labelled: read.cases[i] as LabelledCase }));
 	plan.caseFaults = read.faults.map((fault) => ({ ...fault, file: read.file }));
 	const name = pathInside(folders, read.file);
-	if (rows.length > 0) plan.described.push(`${rows.length} ${rows.length === 1 ? 'case' : 'cases'} of ${name}`);
+	if (rows.length > 0) plan.described.push(`${formatCounted(rows.length, 'case')} of ${name}`);
 	for (const { line, message, action } of read.faults)
 		plan.remarks.push(`${name}, line ${line}, ${message}. ${action}`);
 }

@@ -1,10 +1,10 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatNumber } from '../../src/base/format.ts';
 import type { OverlayAxis } from '../../src/core/comparison/overlay.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
 import { type DropdownControl, dropdown, type SliderControl, slider, textField } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatNumber } from '../lib/format.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';

@@ -1,9 +1,9 @@
+import { formatCount, formatNumber, formatPercent } from '../../src/base/format.ts';
 import { comparePaired, type PairedComparison } from '../../src/core/evaluation/pairProblems.ts';
 import type { HeldOut, PairResult } from '../../src/protocol/runComparisonMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setAria } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';

@@ -1,5 +1,6 @@
 import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { formatCount, formatNumber, formatPercent } from '../../src/base/format.ts';
 import type {
 	PromptCompletion,
 	PromptResult,
@@ -9,7 +10,6 @@ import type {
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';

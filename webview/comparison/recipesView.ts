@@ -1,8 +1,8 @@
+import { formatCount } from '../../src/base/format.ts';
 import type { RecipesResult } from '../../src/protocol/runComparisonMessages.ts';
 import { button, textField } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatCount } from '../lib/format.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';

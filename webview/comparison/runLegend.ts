@@ -1,6 +1,6 @@
+import { formatCount } from '../../src/base/format.ts';
 import type { ComparedRun } from '../../src/protocol/runComparisonMessages.ts';
 import { element, fill, setAria } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';

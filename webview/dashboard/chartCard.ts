@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatPercent } from '../../src/base/format.ts';
 import { describeMetric } from '../../src/core/metrics/catalogue.ts';
 import { bandKey, type ChartSpec, canBeLog, hiddenOf } from '../lib/charts/chartSpec.ts';
 import { ChartTable, rowsWithValues } from '../lib/charts/chartTable.ts';
@@ -9,7 +10,6 @@ import { formatValue, formatX } from '../lib/charts/plotScales.ts';
 import { rowsOfRange } from '../lib/charts/rowRange.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
-import { formatPercent } from '../lib/format.ts';
 import { icon } from '../lib/icons.ts';
 import type { Theme } from '../lib/theme.ts';
 import type { Tooltip } from '../lib/tooltip.ts';

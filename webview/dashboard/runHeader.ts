@@ -1,10 +1,10 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCount, formatDuration } from '../../src/base/format.ts';
 import type { DashboardAction, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
 import { type RovingFocus, rovingFocus } from '../lib/a11y.ts';
 import { formatValue } from '../lib/charts/plotScales.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
 import { element, fill, setAria, setText, setTitle } from '../lib/dom.ts';
-import { formatCount, formatDuration } from '../lib/format.ts';
 import { type IconName, icon } from '../lib/icons.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';

@@ -1,7 +1,7 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
+import { formatCount } from '../../src/base/format.ts';
 import type { ChartLine, ColumnSource } from '../lib/charts/chartSpec.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import type { Theme } from '../lib/theme.ts';
 
 /** What each part of a stack took, of all of it. */

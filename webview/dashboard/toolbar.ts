@@ -1,9 +1,9 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatClock, formatCount } from '../../src/base/format.ts';
 import type { PlotLink } from '../lib/charts/plotLink.ts';
 import { formatX } from '../lib/charts/plotScales.ts';
 import { button, checkbox, type DropdownControl, dropdown, slider, textField } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatClock, formatCount } from '../lib/format.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 import { type StageRange, stageInView, stageRanges } from './stageRanges.ts';
 import type { ViewState } from './viewState.ts';

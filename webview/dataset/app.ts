@@ -1,11 +1,10 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { progressText } from '../../src/base/percent.ts';
+import { formatBytes, formatCounted, formatProgress } from '../../src/base/format.ts';
 import type { DatasetSnapshot, DatasetWork } from '../../src/protocol/datasetMessages.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatBytes, formatCounted } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { ColumnsView } from './columnsView.ts';
 import type { DatasetModel } from './datasetModel.ts';
@@ -182,7 +181,7 @@ export class App extends Disposable {
 			label === snapshot.name ? null : plainLabel(label, 200),
 			format === 'task' ? 'generated' : format.toUpperCase(),
 			size === null ? null : formatBytes(size),
-			`${columns.length} ${columns.length === 1 ? 'column' : 'columns'}`,
+			formatCounted(columns.length, 'column'),
 		].filter((part) => part !== null && part !== '');
 		setText(this.#facts, facts.join(' \u00b7 '));
 		this.#stale.hidden = !snapshot.stale;
@@ -255,7 +254,7 @@ export class App extends Disposable {
 			if (total > 0) {
 				progress.max = total;
 				progress.value = done;
-				setText(share, progressText(done, total));
+				setText(share, formatProgress(done, total));
 			} else progress.removeAttribute('value');
 		}
 	}

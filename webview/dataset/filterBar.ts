@@ -1,3 +1,4 @@
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import {
 	type Condition,
 	conditionOperators,
@@ -9,7 +10,6 @@ import {
 } from '../../src/protocol/datasetMessages.ts';
 import { button, textField } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatCounted } from '../lib/format.ts';
 import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';

@@ -1,9 +1,9 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
+import { formatCount } from '../../src/base/format.ts';
 import { r1Tags } from '../../src/core/trace/trace.ts';
 import type { RowPart } from '../../src/protocol/datasetMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';

@@ -1,7 +1,7 @@
+import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
 import type { DatasetSnapshot, DatasetStatistics } from '../../src/protocol/datasetMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatCounted, formatNumber, formatPercent } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 

@@ -1,7 +1,7 @@
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import { mostFindings } from '../../src/protocol/datasetMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatCounted } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
@@ -65,7 +65,7 @@ export class TestsView {
 		if (rows === 0) return [element('p', { class: 'good' }, 'No row overlaps with them.')];
 		const shown = findings.slice(0, drawnFindings);
 		return [
-			element('h2', { class: 'sub' }, `${formatCount(rows)} ${rows === 1 ? 'row overlaps' : 'rows overlap'}`),
+			element('h2', { class: 'sub' }, formatCounted(rows, 'row overlaps', 'rows overlap')),
 			element(
 				'p',
 				null,

@@ -1,5 +1,5 @@
+import { formatNumber } from '../../src/base/format.ts';
 import { element } from './dom.ts';
-import { formatNumber } from './format.ts';
 
 /** A number with its sign, as "+0.87". */
 export function signedNumber(value: number | null): string {

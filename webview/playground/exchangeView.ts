@@ -1,9 +1,9 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { formatCount, formatDuration, formatNumber } from '../../src/base/format.ts';
 import type { Exchange, PlaygroundSide } from '../../src/protocol/playgroundMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatCount, formatDuration, formatNumber } from '../lib/format.ts';
 import { tokenLabel } from '../lib/tokens/alternativeList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { appendMarked } from '../lib/trace/textBody.ts';

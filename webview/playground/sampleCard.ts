@@ -1,10 +1,10 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
+import { formatCount, formatNumber } from '../../src/base/format.ts';
 import { whyNoBranch } from '../../src/core/playground/branching.ts';
 import { sideTags } from '../../src/core/playground/exchangeText.ts';
 import type { Exchange, PlaygroundSample, PlaygroundSide } from '../../src/protocol/playgroundMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
 import { TokenView } from '../lib/tokens/tokenView.ts';
 import { traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';

@@ -1,8 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatBytes, formatDuration } from '../../src/base/format.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
-import { formatBytes, formatDuration } from '../lib/format.ts';
 import { FormView, patternFault } from './formView.ts';
 import type { QueryChange, QueryModel } from './queryModel.ts';
 import { ResultView, summaryOf } from './resultView.ts';

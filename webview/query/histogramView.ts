@@ -1,5 +1,5 @@
+import { formatCount, formatCounted, formatNumber } from '../../src/base/format.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { HistogramState } from './queryModel.ts';
 import type { Histogram, HistogramBin } from './statements.ts';
@@ -34,7 +34,7 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 			? formatNumber(bin.low, 6)
 			: `${formatNumber(bin.low, 4)} to ${formatNumber(bin.high, 4)}`;
 	};
-	const count = (rows: number): string => `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`;
+	const count = (rows: number): string => formatCounted(rows, 'row');
 	const [first, last] = [bins[0] as HistogramBin, bins.at(-1) as HistogramBin];
 	const middle = (first.low + last.high) / 2;
 	const ends = whole ? [first.low + 0.5, middle, last.high - 0.5] : [first.low, middle, last.high];

@@ -1,6 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import type { RolloutRef } from '../../src/protocol/lab.ts';
 import {
 	type Answer,
@@ -260,7 +261,7 @@ export class QueryModel extends Disposable {
 				name: `rollouts.${format}`,
 			});
 			this.#end(busy);
-			if (saved) this.#say(`Saved ${rows} ${rows === 1 ? 'row' : 'rows'}, ${bytes} bytes.`);
+			if (saved) this.#say(`Saved ${formatCounted(rows, 'row')}, ${bytes} bytes.`);
 		} catch (error) {
 			this.#end(busy);
 			this.#sayFailure(error);
@@ -299,7 +300,7 @@ export class QueryModel extends Disposable {
 		);
 		try {
 			const { saved } = await this.#port.request('save', { name: 'hits.csv', text });
-			if (saved) this.#say(`Saved ${hits.length} ${hits.length === 1 ? 'hit' : 'hits'}.`);
+			if (saved) this.#say(`Saved ${formatCounted(hits.length, 'hit')}.`);
 		} catch (error) {
 			this.#sayFailure(error);
 		}

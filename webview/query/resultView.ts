@@ -1,9 +1,9 @@
+import { formatBytes, formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
 import type { RolloutRef } from '../../src/protocol/lab.ts';
 import { type Answer, mostHits } from '../../src/protocol/queryMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatBytes, formatCount, formatDuration } from '../lib/format.ts';
 import { select } from '../lib/select.ts';
 import { errorWords } from './errorPlace.ts';
 import { examples } from './examples.ts';
@@ -237,10 +237,10 @@ export function summaryOf(answer: Answer, busy: boolean): string {
 		const time = formatDuration(millis / 1000);
 		if (truncated)
 			return `The first ${formatCount(rows.length)} rows, in ${time}. There are more: an export has them all.`;
-		return `${formatCount(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}, in ${time}`;
+		return `${formatCounted(rows.length, 'row')}, in ${time}`;
 	}
 	const { hits, end } = answer;
-	const count = `${formatCount(hits.length)} ${hits.length === 1 ? 'rollout' : 'rollouts'}`;
+	const count = formatCounted(hits.length, 'rollout');
 	if (end === null) return busy ? `${count} so far` : `${count}; the search was stopped`;
 	const where = `${formatBytes(end.bytes)} in ${formatDuration(end.millis / 1000)}`;
 	const rest = end.complete

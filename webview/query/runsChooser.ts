@@ -1,7 +1,7 @@
+import { formatBytes, formatCount, formatCounted } from '../../src/base/format.ts';
 import type { QueryRun } from '../../src/protocol/queryMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatBytes, formatCount } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { QueryModel } from './queryModel.ts';
 
@@ -78,7 +78,7 @@ export class RunsChooser {
 export function stateOf({ progress }: QueryRun): string {
 	if (progress === null) return 'not indexed yet';
 	const { state, done, total, rollouts, skipped, message } = progress;
-	const read = `${formatCount(rollouts)} ${rollouts === 1 ? 'rollout' : 'rollouts'}`;
+	const read = formatCounted(rollouts, 'rollout');
 	const lost = skipped > 0 ? `, ${formatCount(skipped)} could not be read` : '';
 	switch (state) {
 		case 'waiting':
@@ -106,7 +106,7 @@ function summaryOf(runs: readonly QueryRun[], chosen: readonly string[] | null):
 			: of.length === 1
 				? plainLabel(of[0]?.name ?? '', 60)
 				: `${of.length} of ${runs.length} runs`;
-	return `${names}, ${formatCount(rollouts)} ${rollouts === 1 ? 'rollout' : 'rollouts'}`;
+	return `${names}, ${formatCounted(rollouts, 'rollout')}`;
 }
 
 /** What is still missing from the index; null: nothing. */
@@ -122,9 +122,9 @@ export function indexRemark(runs: readonly QueryRun[], chosen: readonly string[]
 		const total = open.reduce((sum, { progress }) => sum + (progress?.total ?? 0), 0);
 		const share = total > 0 ? `, ${indexedPercent(done, total)}` : '';
 		parts.push(
-			`The index of ${open.length} of ${of.length} ${of.length === 1 ? 'run' : 'runs'} is being made${share}: answers hold what it has so far.`,
+			`The index of ${open.length} of ${formatCounted(of.length, 'run')} is being made${share}: answers hold what it has so far.`,
 		);
 	}
-	if (failed > 0) parts.push(`${failed} ${failed === 1 ? 'run' : 'runs'} cannot be indexed: see the list of runs.`);
+	if (failed > 0) parts.push(`${formatCounted(failed, 'run')} cannot be indexed: see the list of runs.`);
 	return parts.length === 0 ? null : parts.join(' ');
 }

@@ -1,6 +1,6 @@
+import { formatNumber } from '../../src/base/format.ts';
 import type { Cell, ResultTable as Table, TextHit } from '../../src/protocol/lab.ts';
 import { element } from '../lib/dom.ts';
-import { formatNumber } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { kindOfType } from './queryForm.ts';
 import type { TableColumn } from './resultTable.ts';

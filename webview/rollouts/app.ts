@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import {
 	type BehaviourRow,
 	type MicroscopeCommand,
@@ -128,7 +129,7 @@ export class App extends Disposable {
 			this.#browser.updateSteps();
 		}
 		if (changes.has('steps') && model.unseen > 0) {
-			this.#live.announce(model.unseen === 1 ? '1 new step' : `${model.unseen} new steps`);
+			this.#live.announce(formatCounted(model.unseen, 'new step'));
 		}
 		if (changes.has('groups') || changes.has('group')) this.#browser.updateGroups();
 		if (changes.has('groups') || changes.has('found')) this.#filters.update();

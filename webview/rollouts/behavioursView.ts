@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatNumber, formatPercent } from '../../src/base/format.ts';
 import { behaviours, behaviourTitles } from '../../src/core/trace/behaviours.ts';
 import type { BehaviourRow } from '../../src/protocol/microscopeMessages.ts';
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
@@ -8,7 +9,6 @@ import { PlotLink } from '../lib/charts/plotLink.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatNumber, formatPercent } from '../lib/format.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type BehaviourExample, BehaviourHistory, type BehaviourMeasure, spread } from './behaviourHistory.ts';

@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatNumber, formatPercent } from '../../src/base/format.ts';
 import { dropdown } from '../lib/controls.ts';
 import { element, setText, setTitle, unseen } from '../lib/dom.ts';
-import { formatNumber, formatPercent } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type RewardRange, rewardBars, rewardRange } from './bars.ts';

@@ -1,10 +1,10 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { formatCount, formatNumber } from '../../src/base/format.ts';
 import type { Place, RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { type EmptyState, emptyState } from '../lib/emptyState.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
 import { traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';

@@ -1,7 +1,7 @@
+import { formatNumber } from '../../src/base/format.ts';
 import { type Divergence, textDivergence, tokenDivergence } from '../../src/core/trace/divergence.ts';
 import type { RolloutContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
-import { formatNumber } from '../lib/format.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 
 /** One of two completions that are compared. */

@@ -1,10 +1,10 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
+import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
 import type { Behaviour } from '../../src/core/trace/behaviours.ts';
 import { findText } from '../../src/core/trace/findText.ts';
 import type { RolloutDetail, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
 import type { IconName } from '../lib/icons.ts';
 import { signedBar, signedNumber } from '../lib/signedBar.ts';
 import { type CompletionTrace, faultMessages, traceCompletion } from '../lib/trace/completionTrace.ts';
@@ -334,11 +334,7 @@ export class CompletionCard implements IDisposable {
 		const messages = faultMessages(trace);
 		fill(
 			this.#faults,
-			element(
-				'span',
-				{ class: 'badge warning' },
-				faults.length === 1 ? '1 format error' : `${faults.length} format errors`,
-			),
+			element('span', { class: 'badge warning' }, formatCounted(faults.length, 'format error')),
 			element('ul', null, ...messages.slice(0, faultsShown).map((message) => element('li', null, plainLabel(message)))),
 			messages.length > faultsShown && element('span', { class: 'quiet' }, `and ${messages.length - faultsShown} more`),
 		);

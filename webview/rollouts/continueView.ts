@@ -1,10 +1,10 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCount, formatNumber } from '../../src/base/format.ts';
 import type { TraceTags } from '../../src/core/trace/trace.ts';
 import { longestPrefix } from '../../src/protocol/microscopeMessages.ts';
 import { button, textField } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
 import { traceCompletion } from '../lib/trace/completionTrace.ts';
 import { hiddenCharacters } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';

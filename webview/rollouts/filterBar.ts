@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import { button, checkbox, dropdown, textField } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import { activeFilters, type Filters, parseBound } from './filters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
@@ -163,7 +163,7 @@ export class FilterBar extends Disposable {
 		];
 		if (searching) parts.push('searching…');
 		else if (searchFailure) parts.push(searchFailure.message);
-		else if (found) parts.push(`${formatCount(occurrences)} ${occurrences === 1 ? 'occurrence' : 'occurrences'}`);
+		else if (found) parts.push(formatCounted(occurrences, 'occurrence'));
 		setText(this.#result, parts.join(' · '));
 	}
 

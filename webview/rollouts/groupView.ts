@@ -1,9 +1,9 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatNumber } from '../../src/base/format.ts';
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText, setTitle } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatNumber } from '../lib/format.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';

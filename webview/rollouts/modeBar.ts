@@ -1,4 +1,5 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import { rovingFocus } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setAria } from '../lib/dom.ts';
@@ -64,7 +65,7 @@ export class ModeBar implements IDisposable {
 			...(chosen.size === 0
 				? []
 				: [
-						element('span', { role: 'status' }, chosen.size === 1 ? '1 chosen' : `${chosen.size} chosen`),
+						element('span', { role: 'status' }, formatCounted(chosen.size, 'chosen', 'chosen')),
 						chosen.size >= 2 && button({ label: 'Compare', onClick: () => this.#model.setMode('compare') }).element,
 						button({ label: 'Clear', title: 'Choose nothing', onClick: () => this.#model.clearChosen() }).element,
 					]),

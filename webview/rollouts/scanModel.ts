@@ -1,8 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import type { MicroscopeCommand, MicroscopeEvent } from '../../src/protocol/microscopeMessages.ts';
-import { formatCount } from '../lib/format.ts';
 
 type ScanEvent = Extract<MicroscopeEvent, { scan: number }>;
 export type ScanProgress = Pick<ScanEvent, 'state' | 'done' | 'total' | 'rollouts' | 'skipped' | 'indexed'> & {
@@ -84,10 +84,7 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 export function scanWords(progress: ScanProgress): string {
 	const { state, done, total, rollouts, skipped, indexed, failure } = progress;
 	if (failure) return failure.toString();
-	const steps =
-		done === total
-			? `${formatCount(total)} ${total === 1 ? 'step' : 'steps'}`
-			: `${formatCount(done)} of ${formatCount(total)} steps`;
+	const steps = done === total ? formatCounted(total, 'step') : `${formatCount(done)} of ${formatCount(total)} steps`;
 	const parts = [
 		indexed
 			? `From the lab's index: ${steps}, ${formatCount(rollouts)} rollouts`

@@ -1,9 +1,9 @@
+import { formatPercent } from '../../src/base/format.ts';
 import { type Behaviour, behaviours, behaviourTitles } from '../../src/core/trace/behaviours.ts';
 import { checkFaithfulness, type Faithfulness } from '../../src/core/trace/faithfulness.ts';
 import { findLanguageMix, type LanguageMix } from '../../src/core/trace/languageMix.ts';
 import { findRepetition, type Repetition } from '../../src/core/trace/repetition.ts';
 import type { TraceTags } from '../../src/core/trace/trace.ts';
-import { formatPercent } from '../lib/format.ts';
 import type { CompletionTrace } from '../lib/trace/completionTrace.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 

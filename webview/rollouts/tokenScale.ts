@@ -1,6 +1,6 @@
+import { formatNumber } from '../../src/base/format.ts';
 import { tokenKl, tokenRatios } from '../../src/core/trace/tokenColumns.ts';
 import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
-import { formatNumber } from '../lib/format.ts';
 import type { TokenView } from './savedState.ts';
 
 /** Levels of colour: 0 (nothing unusual) to this, or from minus this where values lie around a middle. */

@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import type { Split } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown, slider } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
@@ -105,7 +106,7 @@ export class Toolbar extends Disposable {
 		this.#trainer.setHidden(trainer === null);
 		if (trainer) {
 			const { title, notes } = trainer;
-			const count = notes.length === 1 ? '1 note' : `${notes.length} notes`;
+			const count = formatCounted(notes.length, 'note');
 			this.#trainer.setLabel(`${plainLabel(title, 40)}${notes.length > 0 ? ` · ${count}` : ''}`);
 		}
 		const last = steps.rows.length - 1;
@@ -118,13 +119,13 @@ export class Toolbar extends Disposable {
 		this.#follow.setHidden(!live);
 		this.#follow.setPressed(follow);
 		this.#unseen.setHidden(unseen === 0 || follow);
-		this.#unseen.setLabel(unseen === 1 ? '1 new step' : `${unseen} new steps`);
+		this.#unseen.setLabel(formatCounted(unseen, 'new step'));
 		const faults = stepContent.state === 'ready' ? stepContent.value.faults : null;
 		if (!faults || faults.unreadable === 0) {
 			fill(this.#faults);
 			return;
 		}
-		const text = faults.unreadable === 1 ? '1 line could not be read' : `${faults.unreadable} lines could not be read`;
+		const text = formatCounted(faults.unreadable, 'line could not be read', 'lines could not be read');
 		const badge = element('span', { class: 'badge warning', title: faults.examples.join('\n'), tabIndex: 0 });
 		setText(badge, text);
 		setAria(badge, 'label', `${text}: ${faults.examples.join('; ')}`);

@@ -1,11 +1,11 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { formatNumber } from '../../src/base/format.ts';
 import type { PromptRow } from '../../src/protocol/microscopeMessages.ts';
 import type { GroupContent, GroupSummary, Split } from '../../src/protocol/rolloutsMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setText, unseen } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatNumber } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type RewardRange, rewardBars, rewardRange } from './bars.ts';

@@ -1,10 +1,10 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCount, formatDuration, formatPercent } from '../../src/base/format.ts';
 import type { ComparisonSummary, PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatCount, formatDuration, formatPercent } from '../lib/format.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { IntervalPlot, type PlotLine } from './intervalPlot.ts';

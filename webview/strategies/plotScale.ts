@@ -1,4 +1,4 @@
-import { percentText } from '../../src/base/percent.ts';
+import { formatPercent } from '../../src/base/format.ts';
 
 /** Where a value lies on an axis, in pixels, and where its labels are. */
 export interface Scale {
@@ -52,7 +52,7 @@ export function shareScale(values: readonly number[], from: number, to: number):
 		at,
 		ticks: Array.from({ length: count + 1 }, (_, i) => {
 			const value = bottom + i * step;
-			return { value, label: percentText(value) };
+			return { value, label: formatPercent(value, 0) };
 		}),
 	};
 }

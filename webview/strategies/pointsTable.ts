@@ -1,13 +1,12 @@
-import { percentText } from '../../src/base/percent.ts';
+import { formatCount, formatNumber, formatPercent } from '../../src/base/format.ts';
 import type { Interval, PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { markSample } from './marks.ts';
 import { type StrategiesModel, styleOf } from './strategiesModel.ts';
 
-const share = (value: number) => percentText(value, 1);
+const share = (value: number) => formatPercent(value, 1);
 const signed = (value: number) => `${value < 0 ? '−' : '+'}${(Math.abs(value) * 100).toFixed(1)}`;
 const range = ({ low, high }: Interval) => `${share(low)} to ${share(high)}`;
 

@@ -1,8 +1,8 @@
+import { formatCount } from '../../src/base/format.ts';
 import { mostSearchRows, type SearchRow } from '../../src/protocol/strategiesMessages.ts';
 import type { PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { button, type DropdownControl, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { StrategiesModel } from './strategiesModel.ts';
 

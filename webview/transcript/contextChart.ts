@@ -1,6 +1,6 @@
+import { formatCount } from '../../src/base/format.ts';
 import type { ContextPoint } from '../../src/core/transcript/tokenTotals.ts';
 import { element, fill, unseen } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
 const shown = 400;

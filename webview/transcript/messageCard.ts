@@ -1,11 +1,11 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import { isFailure } from '../../src/core/transcript/calls.ts';
 import { isTable } from '../../src/core/transcript/pythonValue.ts';
 import { jsonText } from '../../src/core/transcript/toolCalls.ts';
 import type { ToolCall, TranscriptMessage } from '../../src/core/transcript/transcript.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setAria, uniqueId } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import { icon } from '../lib/icons.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -84,10 +84,10 @@ export class MessageCard implements IDisposable {
 		const [errors, warnings] = [count('error'), count('warning')];
 		if (isFailure(this.#message)) badges.push(element('span', { class: 'badge wrong' }, 'Failed'));
 		if (errors > 0) {
-			badges.push(element('span', { class: 'badge wrong' }, errors === 1 ? '1 error' : `${errors} errors`));
+			badges.push(element('span', { class: 'badge wrong' }, formatCounted(errors, 'error')));
 		}
 		if (warnings > 0) {
-			badges.push(element('span', { class: 'badge warning' }, warnings === 1 ? '1 warning' : `${warnings} warnings`));
+			badges.push(element('span', { class: 'badge warning' }, formatCounted(warnings, 'warning')));
 		}
 		if (usage) {
 			const words = `${formatCount(usage.prompt)} + ${formatCount(usage.completion)}`;

@@ -1,9 +1,8 @@
-import { percentText } from '../../src/base/percent.ts';
+import { formatCount, formatPercent } from '../../src/base/format.ts';
 import { describe } from '../../src/core/transcript/readTranscript.ts';
 import type { TranscriptFormat } from '../../src/core/transcript/transcript.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
@@ -61,7 +60,7 @@ export class PageHeader {
 				? `Show ${plainLabel(label, 300)} among the rollouts`
 				: `Open ${plainLabel(label, 300)}`,
 		);
-		setText(this.#phase, phase === 'loading' ? `Reading… ${percentText(progress)}` : '');
+		setText(this.#phase, phase === 'loading' ? `Reading… ${formatPercent(progress, 0)}` : '');
 		const transcripts = file?.transcripts ?? [];
 		this.#choice.setHidden(transcripts.length < 2);
 		if (transcripts.length > 1) {

@@ -1,8 +1,8 @@
+import { formatPercent } from '../../src/base/format.ts';
 import { claimTerms, stem } from '../../src/core/transcript/claimTerms.ts';
 import type { AnswerReferences, Claim, Reference, Verdict } from '../../src/core/transcript/references.ts';
 import { dropdown } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatPercent } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 import { appendMarked } from '../lib/trace/textBody.ts';

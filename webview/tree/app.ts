@@ -1,8 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatCounted } from '../lib/format.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { CompareTab } from './details/compareTab.ts';

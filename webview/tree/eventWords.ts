@@ -1,5 +1,5 @@
+import { formatCount, formatCounted, formatDuration, formatNumber } from '../../src/base/format.ts';
 import type { StopReason, TreeEvent, TreeEventType } from '../../src/protocol/treeLog.ts';
-import { formatCount, formatDuration, formatNumber } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
 /** What a kind of event is in the course of a search. */
@@ -66,7 +66,7 @@ export function describeEvent(event: TreeEvent): string {
 		}
 		case 'visit': {
 			const count = event.path.length;
-			return `${formatNumber(event.values.at(-1) ?? null, 3)} along ${count} ${count === 1 ? 'node' : 'nodes'} from node ${event.path.at(-1) ?? '?'}`;
+			return `${formatNumber(event.values.at(-1) ?? null, 3)} along ${formatCounted(count, 'node')} from node ${event.path.at(-1) ?? '?'}`;
 		}
 		case 'prune':
 			return `node ${event.id}: ${plainLabel(event.reason, 80)}`;

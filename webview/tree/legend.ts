@@ -1,6 +1,6 @@
+import { formatNumber } from '../../src/base/format.ts';
 import { nodeRoles } from '../../src/protocol/treeLog.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatNumber } from '../lib/format.ts';
 import { checkMark, crossMark, nodeShapes, roleNames } from './draw/nodeShapes.ts';
 import type { Palette } from './draw/palette.ts';
 import { mark, type Scene } from './draw/scene.ts';

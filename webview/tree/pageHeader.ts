@@ -1,6 +1,6 @@
+import { formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText, setTitle } from '../lib/dom.ts';
-import { formatCount, formatCounted, formatDuration } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { stopWords } from './eventWords.ts';
 import type { TreeModel } from './treeModel.ts';

@@ -1,7 +1,7 @@
 import { Disposable, toDisposable } from '../../src/base/disposable.ts';
+import { formatCount, formatDuration } from '../../src/base/format.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
-import { formatCount, formatDuration } from '../lib/format.ts';
 import { describeEvent, eventNames } from './eventWords.ts';
 import { advance, type PlayState, type Speed, speeds } from './player.ts';
 import type { Change, TreeModel } from './treeModel.ts';

@@ -1,6 +1,6 @@
+import { formatCount } from '../../src/base/format.ts';
 import { button, checkbox, dropdown, textField } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import type { Detail } from './layout/collapsing.ts';
 import { type LayoutKind, layoutKinds } from './layout/layout.ts';
 import { nodeFilterNames, nodeFilters } from './nodeFilter.ts';

@@ -1,11 +1,11 @@
 import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { formatCount, formatCounted, formatDuration, formatNumber } from '../../src/base/format.ts';
 import { clusterFindings, type FindingCluster } from '../../src/core/reward/audit/findingClusters.ts';
 import type { ProbeOutcome } from '../../src/protocol/audit.ts';
 import type { AuditContent } from '../../src/protocol/verificationMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatCount, formatCounted, formatDuration, formatNumber } from '../lib/format.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';

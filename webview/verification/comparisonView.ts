@@ -1,8 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCount, formatNumber } from '../../src/base/format.ts';
 import type { ComparedGroup } from '../../src/protocol/comparison.ts';
 import { button } from '../lib/controls.ts';
 import { element, setText, unseen } from '../lib/dom.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import { panel } from './panel.ts';

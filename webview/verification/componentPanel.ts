@@ -1,6 +1,6 @@
+import { formatNumber } from '../../src/base/format.ts';
 import type { RowSummary, VerificationContent } from '../../src/protocol/verificationMessages.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatNumber } from '../lib/format.ts';
 import { signedBar } from '../lib/signedBar.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { panel } from './panel.ts';

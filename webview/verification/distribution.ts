@@ -1,7 +1,7 @@
+import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import { histogram } from '../../src/core/reward/verification/histogram.ts';
 import { type RowSource, rowSources } from '../../src/protocol/verification.ts';
 import type { RowSummary } from '../../src/protocol/verificationMessages.ts';
-import { formatNumber } from '../lib/format.ts';
 
 export const sourceNames: Readonly<Record<RowSource, string>> = {
 	gold: 'right answer',
@@ -72,5 +72,5 @@ export function binWords({ total, counts }: Bin, sources: readonly RowSource[]):
 	const parts = sources
 		.filter((source) => counts[source] > 0)
 		.map((source) => `${counts[source]} ${sourceNames[source]}`);
-	return `${total} ${total === 1 ? 'row' : 'rows'}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
+	return `${formatCounted(total, 'row')}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }

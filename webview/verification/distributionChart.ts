@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatNumber } from '../../src/base/format.ts';
 import { rovingFocus } from '../lib/a11y.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatNumber } from '../lib/format.ts';
 import { type Bin, binLabel, binWords, type Distribution, distribution, sourceNames } from './distribution.ts';
 import { panel } from './panel.ts';
 import type { ResultsModel } from './resultsModel.ts';

@@ -1,8 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCount, formatNumber } from '../../src/base/format.ts';
 import { type GroupSpread, groupSpreads } from '../../src/core/reward/verification/groupSpread.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, setText, unseen } from '../lib/dom.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { panel } from './panel.ts';

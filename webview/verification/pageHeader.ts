@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import type { ResultPart } from '../../src/protocol/verificationMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
@@ -91,7 +92,7 @@ export class PageHeader extends Disposable {
 		this.#compare.setHidden(place.view === 'comparison');
 		const printed = content?.view === 'verification' ? content.printed : 0;
 		this.#log.setHidden(printed === 0);
-		this.#log.setLabel(`Log (${printed} ${printed === 1 ? 'line' : 'lines'})`);
+		this.#log.setLabel(`Log (${formatCounted(printed, 'line')})`);
 		this.#drawData();
 		this.updateStatus();
 	}

@@ -1,7 +1,7 @@
+import { formatNumber } from '../../src/base/format.ts';
 import { formatValue } from '../../src/core/reward/verification/verificationSummary.ts';
 import type { Expectation } from '../../src/protocol/verification.ts';
 import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
-import { formatNumber } from '../lib/format.ts';
 
 /** "0.62", "null", "error" */
 export function valueText({ value, error }: Pick<RowSummary, 'value' | 'error'>): string {

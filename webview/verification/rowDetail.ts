@@ -1,10 +1,10 @@
 import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
+import { formatCount, formatNumber } from '../../src/base/format.ts';
 import { findText } from '../../src/core/trace/findText.ts';
 import type { ComparedSummary, RowSummary, RowTexts } from '../../src/protocol/verificationMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
 import type { IconName } from '../lib/icons.ts';
 import { signedBar, signedNumber } from '../lib/signedBar.ts';
 import { faultMessages, noTags, traceCompletion } from '../lib/trace/completionTrace.ts';

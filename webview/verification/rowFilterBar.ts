@@ -1,8 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import { rowSources } from '../../src/protocol/verification.ts';
 import { button, type Choice, dropdown, textField } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { binLabel, sourceNames } from './distribution.ts';
 import type { ResultsModel } from './resultsModel.ts';
@@ -141,7 +141,7 @@ export class RowFilterBar extends Disposable {
 		);
 		const count =
 			shown.length === rowCount
-				? `${formatCount(rowCount)} ${rowCount === 1 ? 'row' : 'rows'}`
+				? formatCounted(rowCount, 'row')
 				: `${formatCount(shown.length)} of ${formatCount(rowCount)} rows`;
 		setText(this.#count, searching ? 'Searching…' : searchFailure === null ? count : plainLabel(searchFailure));
 	}

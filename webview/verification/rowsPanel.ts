@@ -1,8 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatNumber } from '../../src/base/format.ts';
 import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
 import { element, unseen } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatNumber } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { signedBar, signedNumber } from '../lib/signedBar.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';

@@ -1,6 +1,6 @@
-import { formatMilliseconds, formatValue } from '../../src/core/reward/verification/verificationSummary.ts';
+import { formatCount, formatDuration, formatNumber, formatPercent } from '../../src/base/format.ts';
+import { formatValue } from '../../src/core/reward/verification/verificationSummary.ts';
 import type { ComparisonContent, VerificationContent } from '../../src/protocol/verificationMessages.ts';
-import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
 import type { RowFilters } from './rowFilters.ts';
 
 /** One number of a result, with its definition. */
@@ -143,8 +143,8 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 	if (s.rows > 0) {
 		list.push({
 			name: 'Time',
-			value: `${formatMilliseconds(durationMs / s.rows)}/row`,
-			note: `${formatMilliseconds(durationMs)} in all`,
+			value: `${formatDuration(durationMs / s.rows / 1000)}/row`,
+			note: `${formatDuration(durationMs / 1000)} in all`,
 			level: 'plain',
 			meaning: 'Scoring time alone, without the start of the process.',
 		});

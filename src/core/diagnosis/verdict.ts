@@ -1,3 +1,4 @@
+import { formatCounted } from '../../base/format.ts';
 import type { Alert } from '../../protocol/alert.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { rules } from './rules.ts';
@@ -59,9 +60,7 @@ export function summaryOf(ranked: readonly Alert[]): string {
 	const [first, ...others] = ranked;
 	if (first === undefined) return 'No issues detected.';
 	const more =
-		others.length === 0
-			? ''
-			: `; ${others.length === 1 ? '1 other alert ranks' : `${others.length} other alerts rank`} below it`;
+		others.length === 0 ? '' : `; ${formatCounted(others.length, 'other alert ranks', 'other alerts rank')} below it`;
 	return `Most likely cause: ${first.cause ?? first.rule} (since step ${first.step}${more}).`;
 }
 

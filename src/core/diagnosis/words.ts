@@ -1,8 +1,8 @@
-import { percentText } from '../../base/percent.ts';
+import { formatPercent } from '../../base/format.ts';
 
 /** 0.253 -> "25%". */
 export function percent(share: number): string {
-	return percentText(share, share !== 0 && Math.abs(share) < 0.1 ? 1 : 0);
+	return formatPercent(share, share !== 0 && Math.abs(share) < 0.1 ? 1 : 0);
 }
 
 /** Three digits that count. */

@@ -1,3 +1,4 @@
+import { formatCounted } from '../../base/format.ts';
 import { type Difference, differenceInterval } from './differenceInterval.ts';
 import { mcnemarExact, signFlipTest } from './pairedTest.ts';
 
@@ -94,7 +95,7 @@ export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): Paired
 	if (problems < fewestProblems) {
 		return {
 			test: 'none',
-			reason: `Only ${problems} ${problems === 1 ? 'problem is' : 'problems are'} in both (${onlyFirst} only in the first, ${onlySecond} only in the second); at least ${fewestProblems} are needed.`,
+			reason: `Only ${formatCounted(problems, 'problem is', 'problems are')} in both (${onlyFirst} only in the first, ${onlySecond} only in the second); at least ${fewestProblems} are needed.`,
 		};
 	}
 	const share = ({ right, samples }: ProblemCount): number => right / samples;

@@ -1,3 +1,4 @@
+import { formatCounted } from '../../base/format.ts';
 import { markdownFence, markdownLine, markdownParagraphs } from './markdownText.ts';
 import type { Research, ResearchAnswer } from './research.ts';
 
@@ -90,7 +91,7 @@ function history({ role, text, critique, references, dangling }: ResearchAnswer,
 						.join('\n');
 	const broken = references.filter(({ supported }) => supported === false).length;
 	const checks = [
-		`${references.length} reference${references.length === 1 ? '' : 's'}`,
+		formatCounted(references.length, 'reference'),
 		...(broken > 0 ? [`${broken} not supported`] : []),
 		...(dangling.length > 0 ? [`${dangling.length} cited without being listed`] : []),
 	];

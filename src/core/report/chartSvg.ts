@@ -1,6 +1,6 @@
+import { formatNumber } from '../../base/format.ts';
 import { chartScale } from './chartScale.ts';
 import { htmlText } from './htmlText.ts';
-import { numberText } from './numberText.ts';
 import type { ReportChart, ReportPoint, ReportSeries } from './reportDocument.ts';
 
 const size = { width: 420, height: 220, left: 56, right: 12, top: 10, bottom: 36 } as const;
@@ -28,13 +28,15 @@ export function chartSvg(chart: ReportChart, id: string): string {
 	for (const tick of y.ticks) {
 		parts.push(`<line class="grid" x1="${size.left}" x2="${right}" y1="${py(tick)}" y2="${py(tick)}"/>`);
 		parts.push(
-			`<text class="tick" x="${size.left - 6}" y="${fixed(Number(py(tick)) + 4)}" text-anchor="end">${numberText(tick)}</text>`,
+			`<text class="tick" x="${size.left - 6}" y="${fixed(Number(py(tick)) + 4)}" text-anchor="end">${formatNumber(tick)}</text>`,
 		);
 	}
 	// Between whole numbers, of steps or of samples, there is nothing.
 	const whole = known.every((point) => Number.isInteger(point.x));
 	for (const tick of whole ? x.ticks.filter(Number.isInteger) : x.ticks) {
-		parts.push(`<text class="tick" x="${px(tick)}" y="${bottom + 16}" text-anchor="middle">${numberText(tick)}</text>`);
+		parts.push(
+			`<text class="tick" x="${px(tick)}" y="${bottom + 16}" text-anchor="middle">${formatNumber(tick)}</text>`,
+		);
 	}
 	parts.push(
 		`<text class="tick" x="${(size.left + right) / 2}" y="${size.height - 4}" text-anchor="middle">${htmlText(chart.x)}</text>`,
@@ -68,7 +70,7 @@ export function describeChart({ x, series }: ReportChart): string {
 		const lead = name === '' ? '' : `${name}: `;
 		if (first === undefined || last === undefined) return `${lead}no values.`;
 		const [least, greatest] = extent(known.map(({ y }) => y));
-		return `${lead}${numberText(first.y)} at ${x} ${numberText(first.x)}, ${numberText(last.y)} at ${x} ${numberText(last.x)}, between ${numberText(least)} and ${numberText(greatest)}.`;
+		return `${lead}${formatNumber(first.y)} at ${x} ${formatNumber(first.x)}, ${formatNumber(last.y)} at ${x} ${formatNumber(last.x)}, between ${formatNumber(least)} and ${formatNumber(greatest)}.`;
 	});
 	return told.join(' ');
 }

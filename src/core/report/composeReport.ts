@@ -1,9 +1,10 @@
+import { formatCounted, formatDuration, formatNumber } from '../../base/format.ts';
 import { elapsedSeconds } from '../../protocol/runElapsed.ts';
 import type { Verdict } from '../diagnosis/verdict.ts';
 import { canonicalJson } from '../pipeline/canonicalJson.ts';
 import type { EvaluatedRound } from '../pipeline/rounds.ts';
 import { evaluationSection, evaluationsSection } from './evaluationSections.ts';
-import { countText, durationText, intervalText, numberText, shareText, timeText } from './numberText.ts';
+import { intervalText, shareText, timeText } from './numberText.ts';
 import { claimsTable, comparedClaims, measuredTable, seedText } from './pipelineSections.ts';
 import { recipeChoices } from './recipeChoices.ts';
 import {
@@ -118,7 +119,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 	const gaps = pipelines.flatMap((pipeline) => pipeline.gaps.map((gap) => `${pipeline.id}: ${gap}`));
 	return {
 		title: first?.title ?? 'pipelines',
-		subtitle: `Report of ${countText(pipelines.length, 'pipeline')}, made ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report of ${formatCounted(pipelines.length, 'pipeline')}, made ${timeText(now)} by Reasoning Lab.`,
 		sections: [
 			{
 				title: 'Overview',
@@ -181,7 +182,7 @@ function pipelinesTable(pipelines: readonly ReportedPipeline[]): ReportTable {
 			seedText(pipeline).replace('seed ', ''),
 			pipeline.status,
 			timeText(pipeline.created),
-			durationText(pipeline.stages.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0)),
+			formatDuration(pipeline.stages.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0)),
 		]),
 	};
 }
@@ -199,7 +200,7 @@ function pipelineRows({
 		['pipeline', id],
 		['status', error === null ? status : `${status}: ${error}`],
 		['began', timeText(created)],
-		['last update', `${timeText(updated)}, after ${durationText(updated - created)}`],
+		['last update', `${timeText(updated)}, after ${formatDuration(updated - created)}`],
 		['stages', `${finished} of ${stages.length} finished`],
 	];
 }
@@ -219,7 +220,7 @@ function stagesTable(stages: readonly ReportedPipelineStage[]): ReportTable {
 		],
 		rows: stages.map(({ name, type, status, detail, after, accuracy, seconds, outputs }) => [
 			...[name, type, detail === null ? status : `${status}: ${detail}`, after.join(', ') || '–'],
-			...[shareText(accuracy), seconds === null ? '–' : durationText(seconds), outputs.join(', ') || '–'],
+			...[shareText(accuracy), seconds === null ? '–' : formatDuration(seconds), outputs.join(', ') || '–'],
 		]),
 	};
 }
@@ -260,7 +261,7 @@ function overviewRows(run: ReportedRun): (readonly [string, string])[] {
 		['engine', engine],
 		['status', error === null ? status : `${status}: ${error}`],
 		['began', elapsed === null ? 'not recorded' : timeText(created)],
-		['last update', elapsed === null ? timeText(updated) : `${timeText(updated)}, after ${durationText(elapsed)}`],
+		['last update', elapsed === null ? timeText(updated) : `${timeText(updated)}, after ${formatDuration(elapsed)}`],
 		['steps', step === null ? 'not recorded' : totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`],
 		...(device === '' ? [] : [['device', device] as const]),
 		['continues', parent === null ? 'no other run' : `${parent.run}, ${parent.checkpoint}`],
@@ -278,14 +279,14 @@ function rolloutsSection(rollouts: readonly ReportedRollout[]): ReportSection {
 			const { title, step, prompt, think, answer, completion, gold, reward, rewards, truncated } = rollout;
 			const apart = think !== null || answer !== null;
 			return {
-				title: `${title}: reward ${numberText(reward)}`,
+				title: `${title}: reward ${formatNumber(reward)}`,
 				blocks: [
 					{
 						kind: 'facts',
 						caption: 'Rollout',
 						rows: [
 							...(step === null ? [] : [['step', String(step)] as const]),
-							...rewards.map(([name, value]) => [name, numberText(value)] as const),
+							...rewards.map(([name, value]) => [name, formatNumber(value)] as const),
 							...(gold === null ? [] : [['right answer', gold.slice(0, most.step)] as const]),
 							...(truncated === false
 								? []
@@ -316,7 +317,7 @@ function searchesSection(searches: readonly ReportedSearch[]): ReportSection {
 						rows: [
 							['strategy', strategy],
 							['policy', policy],
-							['tree', `${countText(nodes, 'node')}, depth ${depth}`],
+							['tree', `${formatCounted(nodes, 'node')}, depth ${depth}`],
 							['ended', stop ?? 'not yet'],
 							[
 								'answer',
@@ -324,8 +325,8 @@ function searchesSection(searches: readonly ReportedSearch[]): ReportSection {
 									? 'none'
 									: `${answer.slice(0, most.step)}${correct === null ? '' : correct ? ' (right)' : ' (wrong)'}`,
 							],
-							...(tokens === null ? [] : [['tokens', numberText(tokens)] as const]),
-							...(best === null ? [] : [['value of the best path', numberText(best.value)] as const]),
+							...(tokens === null ? [] : [['tokens', formatNumber(tokens)] as const]),
+							...(best === null ? [] : [['value of the best path', formatNumber(best.value)] as const]),
 						],
 					},
 					cutText('Problem', problem, most.prompt),

@@ -1,13 +1,14 @@
+import { formatCounted } from '../../base/format.ts';
 import type { ContaminationFile } from '../../protocol/evaluationFolder.ts';
-import { countText } from './numberText.ts';
 
 /** What training files give away of the questions of an evaluation, a sentence a file. */
 export function contaminationText({ questions, tooShort, files }: ContaminationFile): string {
-	const short = tooShort === 0 ? '' : ` ${countText(tooShort, 'question')} of fewer than 3 words were not looked for.`;
+	const short =
+		tooShort === 0 ? '' : ` ${formatCounted(tooShort, 'question')} of fewer than 3 words were not looked for.`;
 	const sentences = files.map(({ name, rows, overlapping, first }) => {
-		const of = `${countText(rows, 'row')} of ${name}`;
+		const of = `${formatCounted(rows, 'row')} of ${name}`;
 		if (overlapping === 0 || first === null)
-			return `None of ${of} overlaps with the ${countText(questions, 'question')}.`;
+			return `None of ${of} overlaps with the ${formatCounted(questions, 'question')}.`;
 		return `${overlapping} of ${of} ${overlapping === 1 ? 'overlaps' : 'overlap'} with a question, first line ${first.line}: "${first.words}".`;
 	});
 	return `${sentences.join(' ')}${short}`;

@@ -1,6 +1,7 @@
+import { formatCounted, formatNumber } from '../../base/format.ts';
 import { comparePaired, pairProblems } from '../evaluation/pairProblems.ts';
 import { publishedResults } from '../evaluation/publishedResults.ts';
-import { countText, intervalText, numberText, shareText, timeText } from './numberText.ts';
+import { intervalText, shareText, timeText } from './numberText.ts';
 import { pairedText } from './pairedText.ts';
 import type { ReportBlock, ReportChart, ReportSection } from './reportDocument.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
@@ -42,7 +43,7 @@ export function evaluationsSection(
 						intervalText(report.accuracy),
 						curve(report.passAtK),
 						curve(report.consAtK),
-						numberText(report.tokens.all),
+						formatNumber(report.tokens.all),
 					];
 				}),
 			},
@@ -97,7 +98,7 @@ function writingOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 			: [
 					[
 						...[name, intervalText(report.accuracy), shareText(completions.format), shareText(completions.consistency)],
-						...[numberText(completions.tokens), shareText(completions.reflection), shareText(completions.truncated)],
+						...[formatNumber(completions.tokens), shareText(completions.reflection), shareText(completions.truncated)],
 					],
 				],
 	);
@@ -128,7 +129,7 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 		['policy', policy],
 		[
 			'questions',
-			`${problems.name}: ${done === total ? countText(total, 'question') : `${done} of ${total} questions`}`,
+			`${problems.name}: ${done === total ? formatCounted(total, 'question') : `${done} of ${total} questions`}`,
 		],
 		['sampling', `${samplesText(samples)} each, ${protocol}`],
 		['when', timeText(created)],
@@ -137,7 +138,7 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 		['without an answer', shareText(unanswered)],
 		[
 			'tokens',
-			`${numberText(tokens.all)} a completion; right ones ${numberText(tokens.right)}, wrong ones ${numberText(tokens.wrong)}`,
+			`${formatNumber(tokens.all)} a completion; right ones ${formatNumber(tokens.right)}, wrong ones ${formatNumber(tokens.wrong)}`,
 		],
 		...(calibration === null
 			? []
@@ -229,7 +230,7 @@ function tablesOf({
 			caption: 'By length of the completion',
 			columns: [{ title: 'tokens' }, { title: 'samples', numbers: true }, { title: 'right', numbers: true }],
 			rows: byLength.map(({ from, to, samples, accuracy }) => [
-				from === to ? numberText(from) : `${numberText(from)} to ${numberText(to)}`,
+				from === to ? formatNumber(from) : `${formatNumber(from)} to ${formatNumber(to)}`,
 				String(samples),
 				shareText(accuracy),
 			]),

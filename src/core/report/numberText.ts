@@ -1,12 +1,3 @@
-/** Four significant digits, whole numbers as they are; "–" for none. */
-export function numberText(value: number | null | undefined): string {
-	if (value === null || value === undefined || !Number.isFinite(value)) return '–';
-	if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
-	const size = Math.abs(value);
-	if (size < 1e-3 || size >= 1e7) return value.toExponential(2);
-	return String(Number(value.toPrecision(4)));
-}
-
 /** A share of 0 to 1 with three decimals. */
 export function shareText(value: number | null | undefined): string {
 	return value === null || value === undefined || !Number.isFinite(value) ? '–' : value.toFixed(3);
@@ -39,16 +30,3 @@ export function timeText(seconds: number): string {
 	if (Number.isNaN(date.getTime())) return '–';
 	return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
-
-/** Seconds as "3 min 5 s". */
-export function durationText(seconds: number): string {
-	if (!Number.isFinite(seconds) || seconds < 0) return '–';
-	const whole = Math.round(seconds);
-	const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
-	if (hours > 0) return `${hours} h ${minutes} min`;
-	return minutes > 0 ? `${minutes} min ${rest} s` : `${rest} s`;
-}
-
-/** "1 question", "2 questions" */
-export const countText = (count: number, noun: string, nouns = `${noun}s`): string =>
-	`${count} ${count === 1 ? noun : nouns}`;

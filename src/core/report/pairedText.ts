@@ -1,5 +1,6 @@
+import { formatNumber } from '../../base/format.ts';
 import type { PairedComparison } from '../evaluation/pairProblems.ts';
-import { changeText, numberText } from './numberText.ts';
+import { changeText } from './numberText.ts';
 
 /** Cells of a comparison: questions, change, gained, lost, p. */
 export function pairedText(paired: PairedComparison): string[] {
@@ -10,6 +11,6 @@ export function pairedText(paired: PairedComparison): string[] {
 		changeText(difference),
 		String(gained),
 		String(lost),
-		p < 0.001 ? '< 0.001' : numberText(p),
+		p < 0.001 ? '< 0.001' : formatNumber(p),
 	];
 }

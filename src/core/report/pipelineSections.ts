@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import { formatDuration, formatNumber } from '../../base/format.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type Comparison, comparisonSchema } from '../../protocol/pipelineRecipe.ts';
 import { type ComparedStages, type ComparisonVerdict, compareStages, verdictOf } from './comparedStages.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from './composeReport.ts';
-import { changeText, durationText, numberText, shareText } from './numberText.ts';
+import { changeText, shareText } from './numberText.ts';
 import type { ReportTable } from './reportDocument.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
@@ -82,7 +83,7 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 	};
 }
 
-const valueText = (value: number) => numberText(Number(value.toPrecision(3)));
+const valueText = (value: number) => formatNumber(Number(value.toPrecision(3)));
 
 /** Evaluations that belong to each other: the same stage in each pipeline. */
 interface MeasuredStage {
@@ -133,9 +134,9 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 				...kinds.map((kind) => over(({ report }) => report.categories.find(({ name }) => name === kind)?.accuracy)),
 				over(({ completions }) => completions?.format),
 				over(({ completions }) => completions?.consistency),
-				over(({ report }) => report.tokens.all, numberText),
+				over(({ report }) => report.tokens.all, formatNumber),
 				over(({ completions }) => completions?.reflection),
-				spanText(seconds, durationText),
+				spanText(seconds, formatDuration),
 			];
 		}),
 		note: 'Of the completions of each evaluation. Format: share in the right form. One language: mean share of the thinking in its language. Tokens: mean length. Reflection: marks a completion, by a list of phrases. Time: of the stage itself.',

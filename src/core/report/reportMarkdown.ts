@@ -1,6 +1,7 @@
+import { formatNumber } from '../../base/format.ts';
 import { describeChart } from './chartSvg.ts';
 import { markdownFence, markdownText } from './markdownText.ts';
-import { intervalText, numberText } from './numberText.ts';
+import { intervalText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportDocument, ReportPoint, ReportSection } from './reportDocument.ts';
 
 /** Columns of a curve's table. */
@@ -60,9 +61,9 @@ function chartParts(chart: ReportChart): string[] {
 	const rows = shown.flatMap(({ name, points }) =>
 		points.map((point) => [
 			...(chart.series.length > 1 ? [name] : []),
-			numberText(point.x),
+			formatNumber(point.x),
 			point.low === undefined || point.high === undefined
-				? numberText(point.y)
+				? formatNumber(point.y)
 				: intervalText({ accuracy: point.y, low: point.low, high: point.high }),
 		]),
 	);

@@ -1,7 +1,8 @@
+import { formatCounted, formatDuration } from '../../base/format.ts';
 import { elapsedSeconds } from '../../protocol/runElapsed.ts';
 import { recipeDiff } from '../comparison/recipeDiff.ts';
 import { runSections } from './composeReport.ts';
-import { countText, durationText, intervalText, timeText } from './numberText.ts';
+import { intervalText, timeText } from './numberText.ts';
 import type { ReportBlock, ReportDocument, ReportTable } from './reportDocument.ts';
 import type { ReportedRun } from './reportedRun.ts';
 import { boughtTable, stageRows } from './stageSections.ts';
@@ -12,12 +13,12 @@ const maxKeys = 200;
 /** The report of several runs: what each came to side by side, what their recipes differ in, then each by itself. */
 export function runsReport(named: readonly ReportedRun[], now: number): ReportDocument {
 	const runs = withDistinctTitles(named);
-	const title = runs.length === 2 ? runs.map((run) => run.title).join(' and ') : countText(runs.length, 'run');
+	const title = runs.length === 2 ? runs.map((run) => run.title).join(' and ') : formatCounted(runs.length, 'run');
 	const bought = boughtTable(stageRows(runs));
 	const blocks: ReportBlock[] = [runsTable(runs), ...(bought === null ? [] : [bought]), ...recipeBlocks(runs)];
 	return {
 		title,
-		subtitle: `Report of ${countText(runs.length, 'training run')}, made ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report of ${formatCounted(runs.length, 'training run')}, made ${timeText(now)} by Reasoning Lab.`,
 		sections: [
 			{ title: 'Side by side', blocks },
 			...runs.map((run) => ({ title: run.title, blocks: [], sections: runSections(run) })),
@@ -57,7 +58,7 @@ function runsTable(runs: readonly ReportedRun[]): ReportTable {
 				engine,
 				status,
 				elapsed === null ? '–' : timeText(created),
-				elapsed === null ? '–' : durationText(elapsed),
+				elapsed === null ? '–' : formatDuration(elapsed),
 				totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`,
 				intervalText(stages.findLast(({ after }) => after)?.after),
 			];
@@ -72,7 +73,7 @@ function recipeBlocks(runs: readonly ReportedRun[]): ReportBlock[] {
 		...(none.length === 0 ? [] : [`Without a recipe: ${none.join(', ')}.`]),
 		...(runs.length - none.length < 2
 			? []
-			: [`${countText(same, 'key')} of the recipes ${same === 1 ? 'is' : 'are'} the same.`]),
+			: [`${formatCounted(same, 'key')} of the recipes ${same === 1 ? 'is' : 'are'} the same.`]),
 		...(cut + Math.max(0, changed.length - maxKeys) === 0 ? [] : ['There are more keys than are shown.']),
 	];
 	if (runs.length - none.length < 2 || changed.length === 0) return [{ kind: 'paragraph', text: words.join(' ') }];

@@ -1,6 +1,7 @@
+import { formatCounted, formatNumber } from '../../base/format.ts';
 import { describeMetric } from '../metrics/catalogue.ts';
 import { type MetricContext, type StageType, stageTypes } from '../metrics/metricInfo.ts';
-import { countText, intervalText, numberText, shareText } from './numberText.ts';
+import { intervalText, shareText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportSection, ReportTable } from './reportDocument.ts';
 import type { HeldOut, ReportedRun, ReportedStage } from './reportedRun.ts';
 
@@ -51,8 +52,8 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 			intervalText(after),
 			shareText(completions?.format),
 			shareText(completions?.consistency),
-			numberText(completions?.tokens),
-			completions === null ? '–' : numberText(Math.round(completions.characters)),
+			formatNumber(completions?.tokens),
+			completions === null ? '–' : formatNumber(Math.round(completions.characters)),
 			shareText(completions?.reflection),
 			shareText(completions?.truncated),
 		]),
@@ -103,5 +104,5 @@ export function stageSection(stage: ReportedStage, count: number, format: string
 function heldOutText(measured: HeldOut): string {
 	const { step, problems, samples } = measured;
 	const each = samples === 1 ? '' : `, ${samples} samples each`;
-	return `${intervalText(measured)} at step ${step}, ${countText(problems, 'problem')}${each}`;
+	return `${intervalText(measured)} at step ${step}, ${formatCounted(problems, 'problem')}${each}`;
 }

@@ -59,8 +59,3 @@ export function messageName(index: number): string {
 export function messageNameFirst(index: number): string {
 	return `Message ${index + 1}`;
 }
-
-/** 18735 as "18 735", with narrow spaces. */
-export function counted(count: number): string {
-	return String(count).replace(/\B(?=(?:\d{3})+$)/g, '\u202f');
-}

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { formatCounted } from '../../base/format.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { openDataset } from '../../runs/openDataset.ts';
 import { readEvents } from '../../runs/runReader.ts';
@@ -69,7 +70,7 @@ class EmbeddedTraining implements Training {
 			pairs,
 			imitation,
 			onLeftOut: (count, why) => {
-				const rows = count === 1 ? '1 row was' : `${count} rows were`;
+				const rows = formatCounted(count, 'row was', 'rows were');
 				void writer
 					.appendEvent({ type: 'alert', level: 'warning', message: `${rows} left out so far: ${why}.` })
 					.catch(() => undefined);
@@ -132,5 +133,5 @@ async function withSettledDevice(run: string, recipe: ResolvedRecipe): Promise<R
 }
 
 function deviceInWords(provider: string, workers: number): string {
-	return provider === 'cpu' ? `cpu (${workers} ${workers === 1 ? 'worker' : 'workers'})` : provider;
+	return provider === 'cpu' ? `cpu (${formatCounted(workers, 'worker')})` : provider;
 }

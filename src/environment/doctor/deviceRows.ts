@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
+import { formatBytes } from '../../base/format.ts';
 import type { CheckRow, PythonProbe, TorchFacts } from '../../protocol/torchEnvironment.ts';
-import { inGigabytes } from '../machine/freeDisk.ts';
 import { atLeast, type MachineFacts, versionNumbers } from '../machine/machineFacts.ts';
 import { type DoctorFacts, row, setUp } from './doctorFacts.ts';
 
@@ -125,7 +125,7 @@ function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] 
 		const [total, free] = [gpu.total ?? smi?.total ?? null, gpu.free ?? smi?.free ?? null];
 		const id = `gpu-${index}`;
 		if (total === null || free === null) return row(id, `GPU ${index}`, 'unknown', `${gpu.name}, memory unknown`);
-		const found = `${gpu.name}, ${inGigabytes(free)} of ${inGigabytes(total)} free`;
+		const found = `${gpu.name}, ${formatBytes(free)} of ${formatBytes(total)} free`;
 		if (free >= total * littleShare) return row(id, `GPU ${index}`, 'ok', found);
 		const tool = rocm !== null && nvidia === null ? 'rocm-smi' : 'nvidia-smi';
 		return row(id, `GPU ${index}`, 'warning', found, `Other programs use it: ${tool} lists them.`);

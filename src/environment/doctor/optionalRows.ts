@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
+import { formatBytes } from '../../base/format.ts';
 import type { CheckRow } from '../../protocol/torchEnvironment.ts';
-import { inGigabytes } from '../machine/freeDisk.ts';
 import { atLeast, versionNumbers } from '../machine/machineFacts.ts';
 import { leastUv } from '../setup/setupPlan.ts';
 import { hasCuda } from './deviceRows.ts';
@@ -104,7 +104,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 		const id = index === 0 ? 'disk' : `disk-${index}`;
 		const title = `Disk: ${what}`;
 		if (free === null) return row(id, title, 'unknown', `${path}: the system does not say what is free`);
-		const found = `${inGigabytes(free)} free for ${path}`;
+		const found = `${formatBytes(free)} free for ${path}`;
 		if (free >= littleDisk) return row(id, title, 'ok', found);
 		const action =
 			'Free some space: a checkpoint of a 0.5 billion parameter model with its optimiser takes about 6 GB.';

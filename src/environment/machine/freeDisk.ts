@@ -12,9 +12,3 @@ export async function freeDisk(path: string): Promise<number | null> {
 		}
 	}
 }
-
-/** `2.4 GB`, in units of 1000 as disks and package indexes have them. */
-export function inGigabytes(bytes: number): string {
-	if (bytes < 1e9) return `${Math.max(1, Math.round(bytes / 1e6))} MB`;
-	return `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
-}

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { formatBytes } from '../../base/format.ts';
 import type { ManagedEnvironment, PythonProbe } from '../../protocol/torchEnvironment.ts';
 import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
 import { RunLock } from '../../runs/runLock.ts';
 import { findMachine } from '../machine/findMachine.ts';
-import { freeDisk, inGigabytes } from '../machine/freeDisk.ts';
+import { freeDisk } from '../machine/freeDisk.ts';
 import type { MachineFacts } from '../machine/machineFacts.ts';
 import type { ManagedFolder } from '../managedFolder.ts';
 import { type FoundPython, findPythons } from '../pythons/findPythons.ts';
@@ -242,7 +243,7 @@ async function requireDisk({ folder, least, installer }: SetupPlan): Promise<voi
 		if (free === null || free >= needed) return;
 		throw new Failure(
 			'full',
-			`The set-up needs about ${inGigabytes(needed)} in ${path}${what}, and ${inGigabytes(free)} are free.`,
+			`The set-up needs about ${formatBytes(needed)} in ${path}${what}, and ${formatBytes(free)} are free.`,
 			'Free some space, or set another folder in reasoningLab.pytorch.folder.',
 		);
 	};

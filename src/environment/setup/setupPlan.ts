@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { formatBytes } from '../../base/format.ts';
 import type { PythonProbe } from '../../protocol/torchEnvironment.ts';
-import { inGigabytes } from '../machine/freeDisk.ts';
 import { atLeast, type MachineFacts } from '../machine/machineFacts.ts';
 import { programOf } from '../pythons/interpreter.ts';
 import { installedSizes } from './installedSizes.ts';
@@ -120,7 +120,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 
 /** `Python 3.12.1, pip, the CUDA 13.0 build: about 2.9 GB to download, 7.1 GB on disk` */
 export function planSentence(plan: SetupPlan): string {
-	const sizes = `about ${inGigabytes(plan.downloadBytes)} to download, ${inGigabytes(plan.diskBytes)} on disk`;
+	const sizes = `about ${formatBytes(plan.downloadBytes)} to download, ${formatBytes(plan.diskBytes)} on disk`;
 	return `Python ${plan.pythonVersion}, ${plan.installer}, ${plan.installs}: ${sizes}`;
 }
 

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { formatCounted } from '../../base/format.ts';
 import { comparedRuns } from '../../protocol/comparedRuns.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
@@ -29,7 +30,7 @@ export function addComparisonCommands(table: CommandTable, { picker, store, comp
 		if (chosen.length < comparedRuns.least || chosen.length > comparedRuns.most) {
 			throw new Failure(
 				'invalid',
-				`${chosen.length} ${chosen.length === 1 ? 'run was' : 'runs were'} chosen.`,
+				`${formatCounted(chosen.length, 'run was', 'runs were')} chosen.`,
 				`Choose ${comparedRuns.least} to ${comparedRuns.most} runs to compare.`,
 			);
 		}

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { formatBytes } from '../../base/format.ts';
 import { diskUse } from '../../runs/runReader.ts';
 import type { RunRegistry } from '../../runs/runRegistry.ts';
 import type { CommandTable } from '../commandTable.ts';
@@ -9,7 +10,6 @@ import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
 import { showQuickPick } from '../quickInput.ts';
 import { type RunPicker, selectionArgument } from '../runPicker.ts';
-import { formatBytes } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
 import { hasEnded, nameOf, type RunView } from '../runView.ts';
 

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { formatBytes, formatPercent } from '../../base/format.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import { engineTitles } from '../../runs/engineFacts.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
@@ -12,7 +13,6 @@ import { showQuickPick } from '../quickInput.ts';
 import { isRecipe } from '../recipeDiagnostics.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunPicker } from '../runPicker.ts';
-import { formatBytes, formatShare } from '../runPresentation.ts';
 import type { RunStarter, StartPlace } from '../runStarter.ts';
 import { displayText, isResumable, nameOf, type RunView } from '../runView.ts';
 
@@ -161,7 +161,7 @@ function describe(checkpoint: CheckpointInfo): vscode.QuickPickItem {
 	const { step, stage, score, best, bytes, time } = checkpoint;
 	const parts = [
 		stage === null ? null : displayText(stage, 40),
-		score === null ? null : `accuracy ${formatShare(score)}`,
+		score === null ? null : `accuracy ${formatPercent(score)}`,
 		best ? 'best' : null,
 	];
 	return {

@@ -1,5 +1,5 @@
+import { formatTime } from '../../base/format.ts';
 import type { ItemFlag } from '../ids.ts';
-import { formatTime } from '../runPresentation.ts';
 import { displayText } from '../runView.ts';
 import type { ToldRow } from '../treeRow.ts';
 import type { EvaluationView } from './evaluationList.ts';

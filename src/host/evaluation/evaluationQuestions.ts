@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { formatPercent } from '../../base/format.ts';
 import { benchmarks } from '../../core/evaluation/benchmarks.ts';
 import { type BenchmarkName, benchmarkNames } from '../../protocol/benchmarks.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
 import { showQuickPick } from '../quickInput.ts';
-import { formatShare } from '../runPresentation.ts';
 import { displayText, nameOf, type RunView } from '../runView.ts';
 
 /** How a checkpoint is evaluated, as arguments of the command line. */
@@ -64,7 +64,7 @@ async function askCheckpoint(view: RunView, checkpoints: CheckpointInfo[]): Prom
 		label: `Step ${checkpoint.step}`,
 		description: [
 			checkpoint.stage === null ? null : displayText(checkpoint.stage, 40),
-			checkpoint.score === null ? null : `accuracy ${formatShare(checkpoint.score)}`,
+			checkpoint.score === null ? null : `accuracy ${formatPercent(checkpoint.score)}`,
 			checkpoint.best ? 'best' : null,
 		]
 			.filter((part) => part !== null)

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
-import { progressText } from '../../base/percent.ts';
+import { formatProgress } from '../../base/format.ts';
 import type { IndexProgress } from '../../protocol/lab.ts';
 import { commandIds } from '../ids.ts';
 import type { WindowLab } from './windowLab.ts';
@@ -55,7 +55,7 @@ export class LabProgress extends Disposable {
 		this.#item ??= this.#create();
 		const all = [...this.#runs.values()];
 		const sum = (part: 'done' | 'total') => all.reduce((before, one) => before + one[part], 0);
-		const percent = progressText(sum('done'), sum('total'));
+		const percent = formatProgress(sum('done'), sum('total'));
 		this.#item.text = this.#paused ? '$(debug-pause) Indexing paused' : `$(sync~spin) Indexing ${percent}`;
 		this.#item.tooltip = this.#paused
 			? 'Rollouts are not indexed. Queries answer from what is. Click to go on.'

@@ -1,5 +1,5 @@
+import { formatDuration, formatPercent } from '../../base/format.ts';
 import type { PipelineView } from '../../runs/pipeline/pipelineView.ts';
-import { formatElapsed, formatShare } from '../runPresentation.ts';
 import { displayText } from '../runView.ts';
 
 /** One or two sentences for the end of a pipeline: what came of it, or why it did not end well and what to do. */
@@ -13,11 +13,11 @@ export function pipelineEnd({ name, status, stages, record }: PipelineView): str
 		const accuracy =
 			measured === undefined
 				? ''
-				: `: ${displayText(measured.name, 40)} has a held-out accuracy of ${formatShare(measured.accuracy ?? 0)}`;
+				: `: ${displayText(measured.name, 40)} has a held-out accuracy of ${formatPercent(measured.accuracy ?? 0)}`;
 		const partial = stages.flatMap((one) =>
 			one.partial === null ? [] : [` ${displayText(one.name, 40)}: ${displayText(one.partial, 300)}`],
 		);
-		return `${label} finished its ${stages.length} stages in ${formatElapsed(seconds)}${accuracy}.${partial.join('')}`;
+		return `${label} finished its ${stages.length} stages in ${formatDuration(seconds)}${accuracy}.${partial.join('')}`;
 	}
 	if (status === 'crashed') {
 		return `${label} has lost its runner; ${so}. Resume it: what has finished is not run again.`;

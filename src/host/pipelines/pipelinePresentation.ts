@@ -1,8 +1,9 @@
+import { formatDuration, formatEstimate, formatPercent, formatTime } from '../../base/format.ts';
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
 import type { EvaluationView } from '../evaluation/evaluationList.ts';
 import { passText } from '../evaluation/evaluationPresentation.ts';
 import type { ItemFlag } from '../ids.ts';
-import { formatElapsed, formatReward, formatShare, formatTime, stateText } from '../runPresentation.ts';
+import { formatReward, stateText } from '../runPresentation.ts';
 import { displayText, flagsOf, isLive, type RunView } from '../runView.ts';
 import type { ToldRow, TreeRow } from '../treeRow.ts';
 import { isLivePipeline, isResumablePipeline } from './pipelineStore.ts';
@@ -57,7 +58,7 @@ export function presentPipeline(view: PipelineView, now: number, left: number | 
 	const count = stage !== undefined && live ? countOf(stage) : null;
 	const at = stage === undefined ? null : stageName(stage.name);
 	const start = formatTime(view.record.created, now);
-	const elapsed = formatElapsed(view.stages.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0));
+	const elapsed = formatDuration(view.stages.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0));
 	const flags: ItemFlag[] = ['pipeline'];
 	if (live) flags.push('livePipeline');
 	else flags.push('endedPipeline');
@@ -99,7 +100,7 @@ function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, str
 	const measured = stages.filter(({ accuracy }) => accuracy !== null).slice(-mostMeasured);
 	add(
 		'Held-out accuracy',
-		measured.map(({ name, accuracy }) => `${stageName(name)} ${formatShare(accuracy as number)}`).join(', '),
+		measured.map(({ name, accuracy }) => `${stageName(name)} ${formatPercent(accuracy as number)}`).join(', '),
 	);
 	add('Started', words.start);
 	add('Stages took', words.elapsed);
@@ -114,7 +115,7 @@ const whatToDo = 'Resume it: what has finished is not run again.';
 const mostMeasured = 12;
 
 function leftText(seconds: number | null): string | null {
-	return seconds === null ? null : `about ${formatElapsed(Math.max(1, Math.round(seconds)))} left`;
+	return seconds === null ? null : `about ${formatEstimate(Math.max(1, seconds))} left`;
 }
 
 export interface StageFacts {
@@ -146,9 +147,9 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): ToldRow 
 			? `pass@1 ${passText(evaluation.accuracy)}`
 			: measured === null
 				? null
-				: `accuracy ${formatShare(measured)}`;
+				: `accuracy ${formatPercent(measured)}`;
 	const reward = live && run?.reward != null ? `reward ${formatReward(run.reward)}` : null;
-	const time = stage.seconds === null ? null : formatElapsed(stage.seconds);
+	const time = stage.seconds === null ? null : formatDuration(stage.seconds);
 	const remaining = live ? leftText(left) : null;
 	// Its icon says that it runs, or has finished.
 	const quiet = state === 'running' || state === 'finished';

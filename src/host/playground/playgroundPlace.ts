@@ -1,10 +1,10 @@
 import { Failure } from '../../base/failure.ts';
+import { formatPercent } from '../../base/format.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type PolicySpec, policySpecSchema } from '../../protocol/policySpec.ts';
 import { listCheckpoints } from '../../runs/checkpointFiles.ts';
 import type { LazyPolicies } from '../policies/lazyPolicies.ts';
 import { showQuickPick } from '../quickInput.ts';
-import { formatShare } from '../runPresentation.ts';
 import { displayText, isForeign, isLive, nameOf, type RunView } from '../runView.ts';
 import type { PlaygroundCommandNeeds } from './playgroundCommands.ts';
 import type { PlaygroundPlace } from './playgroundPanel.ts';
@@ -73,7 +73,7 @@ async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | 
 			description: [
 				i === 0 ? 'newest' : null,
 				stage === null ? null : displayText(stage, 40),
-				score === null ? null : `accuracy ${formatShare(score)}`,
+				score === null ? null : `accuracy ${formatPercent(score)}`,
 				top ? 'best' : null,
 			]
 				.filter((part) => part !== null)

@@ -1,3 +1,4 @@
+import { formatCount, formatCounted } from '../../base/format.ts';
 import type { MemoryEstimate } from '../../core/memory/estimateRecipe.ts';
 import {
 	bytesText,
@@ -26,7 +27,7 @@ export function memoryReport(name: string, estimate: MemoryEstimate): string {
 		notes,
 		advice,
 	} = estimate;
-	const count = (value: number) => value.toLocaleString('en');
+	const count = (value: number) => formatCount(value);
 	const lines = [
 		`# Memory of ${name.replaceAll(/[`*_<>[\]#|]/g, ' ')}`,
 		'',
@@ -34,7 +35,7 @@ export function memoryReport(name: string, estimate: MemoryEstimate): string {
 		...(advice === null ? [] : ['', advice]),
 		'',
 		`${count(parameters)} parameters (${family.replaceAll(/[^\w-]/g, '')}), ${count(trained)} of them trained; ` +
-			`${processes} ${processes === 1 ? 'process' : 'processes'} on ${device}, ${precision}, attention ${attention}.`,
+			`${formatCounted(processes, 'process', 'processes')} on ${device}, ${precision}, attention ${attention}.`,
 	];
 	for (const stage of stages) {
 		lines.push('', `## ${stageText(stage)}`, '', '| part | memory |', '|---|---:|');

@@ -1,11 +1,6 @@
 import { basename } from 'node:path';
-import {
-	formatMilliseconds,
-	formatPercent,
-	formatValue,
-	type SummaryPart,
-	summaryParts,
-} from '../../core/reward/verification/verificationSummary.ts';
+import { formatDuration, formatPart } from '../../base/format.ts';
+import { formatValue, type SummaryPart, summaryParts } from '../../core/reward/verification/verificationSummary.ts';
 import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
 import { LoadFailure } from '../../rewards/loadFailure.ts';
 import { displayText } from '../runView.ts';
@@ -130,13 +125,13 @@ export function statisticsRows({ statistics: s, durationMs }: Verification): [na
 	add('Range', s.min === null || s.max === null ? null : `${formatValue(s.min)} to ${formatValue(s.max)}`);
 	add(
 		'At the ceiling, at the floor',
-		s.ceiling === null ? null : `${formatPercent(s.ceiling, 1)}, ${formatPercent(s.floor ?? 0, 1)}`,
+		s.ceiling === null ? null : `${formatPart(s.ceiling, 1)}, ${formatPart(s.floor ?? 0, 1)}`,
 	);
 	add(
 		'Right answers above their wrong ones',
 		s.agreement === null ? null : `${s.agreement.agreed} of ${s.agreement.problems} problems`,
 	);
-	add('Does not apply (null)', s.nulls === 0 ? null : `${s.nulls} rows (${formatPercent(s.nulls, s.rows)})`);
+	add('Does not apply (null)', s.nulls === 0 ? null : `${s.nulls} rows (${formatPart(s.nulls, s.rows)})`);
 	add('Groups without variance', s.groups === 0 ? null : `${s.deadGroups} of ${s.groups}`);
 	add('Standard deviation within groups', s.withinGroupStd === null ? null : formatValue(s.withinGroupStd));
 	const cases = s.cases.passed + s.cases.failed;
@@ -149,7 +144,9 @@ export function statisticsRows({ statistics: s, durationMs }: Verification): [na
 	}
 	add(
 		'Time',
-		s.rows === 0 ? null : `${formatMilliseconds(durationMs / s.rows)} a row, ${formatMilliseconds(durationMs)} in all`,
+		s.rows === 0
+			? null
+			: `${formatDuration(durationMs / s.rows / 1000)} a row, ${formatDuration(durationMs / 1000)} in all`,
 	);
 	return rows;
 }

@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
+import { formatCounted } from '../../base/format.ts';
 import {
 	type ExportFormat,
 	type ExportFormatInfo,
@@ -44,7 +45,7 @@ export function selectionOf({ scope, step, group, rollouts }: ExportRequest): Ro
 /** "12 chosen rollouts", "the rollouts of step 40" */
 export function selectionWords({ scope, step, group, rollouts, split }: ExportRequest): string {
 	const of = split === 'validation' ? ' of the evaluation' : '';
-	if (scope === 'rollouts') return rollouts.length === 1 ? '1 rollout' : `${rollouts.length} rollouts`;
+	if (scope === 'rollouts') return formatCounted(rollouts.length, 'rollout');
 	if (scope === 'group') return `group ${group}${of} at step ${step}`;
 	return step === null ? `all rollouts${of}` : `the rollouts${of} of step ${step}`;
 }
@@ -152,9 +153,7 @@ export async function exportDialog(
 
 function tell(summary: ExportSummary, notices: Notices, target: vscode.Uri): void {
 	const { written, leftOut, unreadable, what } = summary;
-	const parts = [
-		`${written} ${written === 1 ? 'line' : 'lines'} written to ${displayText(basename(target.fsPath), 80)}.`,
-	];
+	const parts = [`${formatCounted(written, 'line')} written to ${displayText(basename(target.fsPath), 80)}.`];
 	const left = leftOut.slice(0, 3).map((one) => leftOutText(one, what));
 	if (left.length > 0) parts.push(`Left out: ${left.join(', ')}${leftOut.length > 3 ? ', …' : ''}.`);
 	if (unreadable > 0) parts.push(`${unreadable} records could not be read.`);

@@ -1,3 +1,4 @@
+import { formatCount } from '../../base/format.ts';
 import type { SearchBudget } from '../../protocol/treeLog.ts';
 import { askChoice, askText, type NoAnswer, type Question } from './questions.ts';
 
@@ -14,9 +15,7 @@ const offered: readonly SearchBudget[] = [
 ];
 
 export function budgetText(budget: SearchBudget): string {
-	const parts = names.flatMap((name) =>
-		budget[name] === undefined ? [] : [`${budget[name].toLocaleString('en')} ${name}`],
-	);
+	const parts = names.flatMap((name) => (budget[name] === undefined ? [] : [`${formatCount(budget[name])} ${name}`]));
 	return parts.length === 0 ? 'unlimited' : parts.join(', ');
 }
 

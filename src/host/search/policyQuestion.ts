@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { formatPercent } from '../../base/format.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { listCheckpoints } from '../../runs/checkpointFiles.ts';
 import { commandIds } from '../ids.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
-import { formatShare } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, isForeign, isLive, nameOf } from '../runView.ts';
 import { askChoice, type Choice, type NoAnswer, type Question } from './questions.ts';
@@ -70,7 +70,7 @@ async function runPolicies(store: RunStore): Promise<Choice<PolicySpec>[]> {
 		for (const { step, path, stage, score, best } of (await listCheckpoints(view.folder).catch(() => [])).reverse()) {
 			const parts = [
 				stage === null ? null : displayText(stage, 40),
-				score === null ? null : `accuracy ${formatShare(score)}`,
+				score === null ? null : `accuracy ${formatPercent(score)}`,
 				best ? 'best' : null,
 			];
 			choices.push({

@@ -3,6 +3,7 @@ import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { formatPercent } from '../../base/format.ts';
 import { decode, decodeOrThrow } from '../../protocol/decode.ts';
 import { policySpecSchema } from '../../protocol/policySpec.ts';
 import { searchSpecSchema } from '../../protocol/searchSpec.ts';
@@ -13,7 +14,6 @@ import { viewIds } from '../ids.ts';
 import type { TreeActions } from '../panels/treePanel.ts';
 import { withProgress } from '../progress.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
-import { formatShare } from '../runPresentation.ts';
 import { displayText, nameOf } from '../runView.ts';
 import type { AgreedSearches } from './agreedSearches.ts';
 import { askBudget } from './budgetQuestion.ts';
@@ -126,7 +126,7 @@ export class SearchCommands {
 								label: `Step ${checkpoint.step}`,
 								description: [
 									checkpoint.stage === null ? null : displayText(checkpoint.stage, 40),
-									checkpoint.score === null ? null : `accuracy ${formatShare(checkpoint.score)}`,
+									checkpoint.score === null ? null : `accuracy ${formatPercent(checkpoint.score)}`,
 									checkpoint.best ? 'best' : null,
 								]
 									.filter((part) => part !== null)

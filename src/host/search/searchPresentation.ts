@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { formatCounted } from '../../base/format.ts';
 import type { StopReason } from '../../protocol/treeLog.ts';
 import { isMadeName, searchLogEnding } from '../../runs/searchLog.ts';
 import type { ItemFlag } from '../ids.ts';
@@ -71,7 +72,7 @@ export function presentSearch(view: SearchView): SearchPresentation {
 	const state = stateOf(view);
 	const label = searchName(view);
 	const answer = end?.answer == null ? null : `answer ${displayText(end.answer, 30)}`;
-	const count = nodes === null ? null : `${nodes} ${nodes === 1 ? 'node' : 'nodes'}`;
+	const count = nodes === null ? null : formatCounted(nodes, 'node');
 	const strategy = displayText(start.strategy, 30);
 	const said = state === 'ended' ? null : stateWords[state];
 	const flags: ItemFlag[] = ['search', running ? 'searching' : 'endedSearch'];

@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { formatCount } from '../../base/format.ts';
 
 /** What one batch may print, in bytes; the rest is counted and dropped, so that a print costs next to nothing. */
 const printLimit = 256 * 1024;
@@ -57,6 +58,6 @@ export class Capture {
 		const dropped = this.#dropped;
 		this.#printed = 0;
 		this.#dropped = 0;
-		return dropped === 0 ? [] : [`(${dropped.toLocaleString('en')} more characters were printed and dropped)`];
+		return dropped === 0 ? [] : [`(${formatCount(dropped)} more characters were printed and dropped)`];
 	}
 }

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { printable } from '../../../src/cli/cliOutput.ts';
 import { coloured, displayLines, eventText, plain, plainLine } from '../../../src/cli/progressText.ts';
 import { RunProgress } from '../../../src/cli/runProgress.ts';
-import { formatBytes, formatDuration, formatNumber, progressBar, sparkline } from '../../../src/cli/textForms.ts';
+import { formatNumber, progressBar, sparkline } from '../../../src/cli/textForms.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 import { initialRecord } from '../runs/runFixtures.ts';
 
@@ -103,23 +103,15 @@ test('updates without a reward leave no gap in the sparkline, unknown rewards do
 });
 
 test('short forms', () => {
-	assert.deepEqual([0, 59.6, 83, 3723, -1, Number.NaN].map(formatDuration), [
-		'0:00',
-		'1:00',
-		'1:23',
-		'1:02:03',
-		'-',
-		'-',
-	]);
-	assert.deepEqual([0, 0.5, 12.34, 123.4, 0.01234, 1e-5, 2.5e7, null].map(formatNumber), [
+	assert.deepEqual([0, 0.5, -12.34, 123.4, 0.01234, 1e-5, 2.5e7, null].map(formatNumber), [
 		'0',
 		'0.500',
-		'12.3',
+		'-12.3',
 		'123',
 		'0.0123',
 		'1.0e-5',
 		'2.5e+7',
-		'-',
+		'–',
 	]);
 	assert.equal(sparkline([0, 0.5, null, 1], 10), '▁▅ █');
 	assert.equal(sparkline([3, 3], 10), '▄▄');
@@ -130,5 +122,4 @@ test('short forms', () => {
 		['░░░░', '████', '██░░', '▎░░░'],
 	);
 	for (let i = 0; i <= 100; i++) assert.equal([...progressBar(i / 100, 7)].length, 7);
-	assert.deepEqual([0, 999, 1500, 12_345_678].map(formatBytes), ['0 B', '999 B', '1.5 kB', '12 MB']);
 });

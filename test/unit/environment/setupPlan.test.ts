@@ -112,7 +112,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		const large = has(['2.13.0']);
 		assert.ok(large.downloadBytes > 2.5e9);
 		assert.match(large.notes.join(), /For Python 3\.12\.1 the package index has the CUDA 13\.0 build of torch/);
-		assert.match(planSentence(large), /pip, the CUDA 13\.0 build: about 3\.0 GB/);
+		assert.match(planSentence(large), /pip, the CUDA 13\.0 build: about 3 GB/);
 		assert.ok(large.commands[1]?.args.includes('torch==2.13.0'));
 		const other = has(['2.13.0+cu126', '2.13.0']);
 		assert.match(planSentence(other), /the CUDA 12\.6 build/);

@@ -5,8 +5,8 @@ import { diskRows } from '../../../src/host/diskRows.ts';
 test('parts of a run by size, with what makes them smaller', () => {
 	const use = { total: 4000, parts: { 'run.json': 0, rollouts: 1000, checkpoints: 3000 } };
 	assert.deepEqual(diskRows(use, true), [
-		{ label: 'checkpoints', description: '3.0 kB · 75%', prune: 'checkpoints' },
-		{ label: 'rollouts', description: '1.0 kB · 25%', prune: 'tokens' },
+		{ label: 'checkpoints', description: '3 kB · 75%', prune: 'checkpoints' },
+		{ label: 'rollouts', description: '1 kB · 25%', prune: 'tokens' },
 		{ label: 'run.json', description: '0 B · 0%', prune: null },
 	]);
 	assert.ok(diskRows(use, false).every((row) => row.prune === null));

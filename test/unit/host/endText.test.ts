@@ -18,10 +18,10 @@ const view: RunView = {
 };
 
 test('the end of a run in one sentence', () => {
-	assert.equal(endText(view, null), 'addition finished after 3 min: held-out accuracy 84.5%, reward 0.90.');
+	assert.equal(endText(view, null), 'addition finished after 3 min 20 s: held-out accuracy 84.5%, reward 0.90.');
 	assert.equal(
 		endText({ ...view, status: 'stopped', accuracy: null, reward: null }, null),
-		'addition stopped at step 98 after 3 min.',
+		'addition stopped at step 98 after 3 min 20 s.',
 	);
 });
 

@@ -3,15 +3,6 @@ import { describe, it } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
 import { nextFocus } from '../../../webview/lib/a11y.ts';
 import { contrast, parseColour, withContrast } from '../../../webview/lib/colour.ts';
-import {
-	formatBytes,
-	formatClock,
-	formatCount,
-	formatCounted,
-	formatDuration,
-	formatNumber,
-	formatPercent,
-} from '../../../webview/lib/format.ts';
 import { buildTheme, contrastOf } from '../../../webview/lib/theme.ts';
 import { placeTooltip } from '../../../webview/lib/tooltip.ts';
 import {
@@ -75,54 +66,6 @@ describe('colours', () => {
 		assert.equal(theme.background, 'rgba(255, 255, 255, 1)');
 		assert.equal(theme.fontSize, 13);
 		for (const colour of theme.series) assert.ok(contrastOf(colour, theme.background) >= 3);
-	});
-});
-
-describe('numbers', () => {
-	it('are short and honest', () => {
-		const cases: [number | null, string][] = [
-			[0, '0'],
-			[1, '1'],
-			[-0.0695, '\u22120.0695'],
-			[0.30469, '0.3047'],
-			[123456, '123456'],
-			[1.0000001, '1'],
-			[5e-5, '5e-5'],
-			[1.23456e-7, '1.235e-7'],
-			[-2.5e9, '\u22122.5e9'],
-			[Number.NaN, '\u2013'],
-			[null, '\u2013'],
-			[Number.POSITIVE_INFINITY, '\u221e'],
-		];
-		for (const [value, text] of cases) assert.equal(formatNumber(value), text);
-		assert.equal(formatPercent(0.3047), '30.5%');
-		assert.equal(formatCount(1896000), '1\u202f896\u202f000');
-		assert.deepEqual(
-			[0, 1, 1896, null].map((value) => formatCounted(value, 'row')),
-			['0 rows', '1 row', '1\u202f896 rows', '\u2013 rows'],
-		);
-		assert.equal(formatBytes(999), '999 B');
-		assert.equal(formatBytes(999_999), '1.0 MB');
-		assert.equal(formatBytes(127e6), '127 MB');
-	});
-
-	it('of time have two units at most', () => {
-		const cases: [number, string][] = [
-			[0, '0 s'],
-			[0.0004, '1 ms'],
-			[0.85, '850 ms'],
-			[9.94, '9.9 s'],
-			[59.4, '59 s'],
-			[59.7, '1 min 00 s'],
-			[185, '3 min 05 s'],
-			[3599.6, '1 h 00 min'],
-			[7620, '2 h 07 min'],
-			[356_400, '4 d 03 h'],
-			[-1, '\u2013'],
-			[Number.NaN, '\u2013'],
-		];
-		for (const [seconds, text] of cases) assert.equal(formatDuration(seconds), text);
-		assert.deepEqual([5, 750, 3750].map(formatClock), ['0:05', '12:30', '1:02:30']);
 	});
 });
 

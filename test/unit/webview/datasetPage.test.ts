@@ -264,7 +264,7 @@ test('a generated task is shown like a file', options, async (t) => {
 	});
 	t.after(() => view.close());
 	const { page } = view;
-	await count(page, /^1\u202f000 rows$/);
+	await count(page, /^1,000 rows$/);
 	await page.locator('.facts dd').first().waitFor();
 	await filled(page);
 	await looksRightNow(view, 'dataset-task');

@@ -509,7 +509,7 @@ test('two completions of 1 MB are compared, drawn in part; a group of 1,000 is c
 			})
 		);
 	});
-	assert.match(await summary(view), /same for 992\u202f007 characters; then A goes on with l, B goes on with r/);
+	assert.match(await summary(view), /same for 992,007 characters; then A goes on with l, B goes on with r/);
 	const drawn = await page.locator('.sides').evaluate((node) => (node.textContent ?? '').length);
 	assert.ok(drawn < 120_000, `${drawn} characters are in the document`);
 });

@@ -391,11 +391,11 @@ test('a search that grows is drawn as it grows', options, async (t) => {
 	await view.show([], { running: true });
 	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent?.includes('has begun'));
 	for (let at = 0; at < events.length; at += 1000) await view.add(events.slice(at, at + 1000));
-	await page.waitForFunction(() => document.querySelector('.facts')?.textContent?.includes('2\u202f499 nodes'));
+	await page.waitForFunction(() => document.querySelector('.facts')?.textContent?.includes('2,499 nodes'));
 	await drawn(page);
 	await page.locator('.tree-stage').focus();
 	await page.keyboard.press('Home');
-	await says(page, '2\u202f499 visits');
+	await says(page, '2,499 visits');
 });
 
 test('what cannot be read is said, with what to do', options, async (t) => {

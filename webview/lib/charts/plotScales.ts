@@ -1,5 +1,12 @@
+import {
+	formatBinary,
+	formatClock,
+	formatCount,
+	formatDuration,
+	formatNumber,
+	formatPercent,
+} from '../../../src/base/format.ts';
 import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
-import { formatBinary, formatClock, formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
 
 /** A value in a legend or a table. */
 export function formatValue(value: number | null | undefined, unit: MetricUnit): string {

@@ -1,6 +1,6 @@
+import { formatPercent } from '../../../src/base/format.ts';
 import type { TokenDetail } from '../../../src/core/search/policy.ts';
 import { element, unseen } from '../dom.ts';
-import { formatPercent } from '../format.ts';
 import { plainLabel } from '../trace/hiddenCharacters.ts';
 
 export interface Alternative {

@@ -1,3 +1,4 @@
+import { formatNumber } from '../../../src/base/format.ts';
 import { type TokenKind, tokenKind } from '../../../src/core/search/forkRule.ts';
 import type { TokenDetail } from '../../../src/core/search/policy.ts';
 import {
@@ -6,7 +7,6 @@ import {
 	type TokenStatistic,
 	tokenStatistics,
 } from '../../../src/core/search/tokenStatistics.ts';
-import { formatNumber } from '../format.ts';
 
 /** Levels of colour: 0 (the policy is sure) to this (it could go on otherwise). */
 export const highestLevel = 6;

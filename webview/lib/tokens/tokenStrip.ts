@@ -1,5 +1,5 @@
+import { formatNumber } from '../../../src/base/format.ts';
 import { element, setAria, setTitle } from '../dom.ts';
-import { formatNumber } from '../format.ts';
 import { type StatisticColumn, statisticNames, stripOf } from './statisticScale.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';

@@ -1,10 +1,10 @@
 import type { IDisposable } from '../../../src/base/disposable.ts';
+import { formatCount, formatCounted } from '../../../src/base/format.ts';
 import { type TokenKind, tokenKinds } from '../../../src/core/search/forkRule.ts';
 import type { TokenDetail } from '../../../src/core/search/policy.ts';
 import type { TokenStatistic } from '../../../src/core/search/tokenStatistics.ts';
 import { button, dropdown } from '../controls.ts';
 import { element, fill, setText } from '../dom.ts';
-import { formatCount } from '../format.ts';
 import { alternativeList, alternativesAt, tokenLabel } from './alternativeList.ts';
 import {
 	highestLevel,
@@ -121,7 +121,7 @@ export class TokenView implements IDisposable {
 				}).element,
 			told && move(-1, 'Previous fork', 'previous'),
 			told && move(1, 'Next fork', 'next'),
-			told && element('span', { class: 'quiet' }, `${formatCount(forks)} ${forks === 1 ? 'fork' : 'forks'}`),
+			told && element('span', { class: 'quiet' }, formatCounted(forks, 'fork')),
 			this.#legend,
 		);
 	}

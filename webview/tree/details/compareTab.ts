@@ -1,5 +1,5 @@
+import { formatCount, formatCounted, formatDuration, formatNumber } from '../../../src/base/format.ts';
 import { element, fill } from '../../lib/dom.ts';
-import { formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { type AnswerGroup, answerGroups, sameAnswer } from '../answerGroups.ts';
 import { stopWords } from '../eventWords.ts';
@@ -107,7 +107,7 @@ export class CompareTab implements DetailTab {
 				group === null
 					? '–'
 					: linkButton(
-							`${formatCount(group.nodes.length)} ${group.nodes.length === 1 ? 'node' : 'nodes'}`,
+							formatCounted(group.nodes.length, 'node'),
 							() => this.#model.select({ side, id: group.bestNode }, true),
 							'To the one of greatest value',
 						),

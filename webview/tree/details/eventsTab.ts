@@ -1,6 +1,6 @@
+import { formatCount, formatDuration } from '../../../src/base/format.ts';
 import type { TreeEvent } from '../../../src/protocol/treeLog.ts';
 import { element, fill, setText, setTitle } from '../../lib/dom.ts';
-import { formatCount, formatDuration } from '../../lib/format.ts';
 import { SelectionList } from '../../lib/selectionList.ts';
 import { describeEvent, eventNames } from '../eventWords.ts';
 import type { Change, TreeModel } from '../treeModel.ts';

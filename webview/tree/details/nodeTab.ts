@@ -1,7 +1,7 @@
+import { formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/base/format.ts';
 import type { TreeNode } from '../../../src/core/search/searchTree.ts';
 import type { TreeEventOf } from '../../../src/protocol/treeLog.ts';
 import { element, fill } from '../../lib/dom.ts';
-import { formatCount, formatDuration, formatNumber, formatPercent } from '../../lib/format.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { roleNames } from '../draw/nodeShapes.ts';
 import type { Change, TreeModel } from '../treeModel.ts';

@@ -1,7 +1,7 @@
+import { formatCounted, formatNumber } from '../../../src/base/format.ts';
 import type { TreeNode } from '../../../src/core/search/searchTree.ts';
 import { button } from '../../lib/controls.ts';
 import { element, fill } from '../../lib/dom.ts';
-import { formatCounted, formatNumber } from '../../lib/format.ts';
 import { roleNames } from '../draw/nodeShapes.ts';
 import { pathText } from '../exports/pathText.ts';
 import type { Change, TreeModel } from '../treeModel.ts';

@@ -1,6 +1,5 @@
-import { percentText } from '../../../src/base/percent.ts';
+import { formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/base/format.ts';
 import { element, fill } from '../../lib/dom.ts';
-import { formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { answerGroups } from '../answerGroups.ts';
 import { describeEvent, stopWords } from '../eventWords.ts';
@@ -122,7 +121,7 @@ export class SearchTab implements DetailTab {
 							correct === true && element('span', { class: 'badge right' }, 'correct'),
 						),
 						element('td', { class: 'number' }, formatCount(nodes.length)),
-						element('td', { class: 'number' }, percentText(nodes.length / total)),
+						element('td', { class: 'number' }, formatPercent(nodes.length / total, 0)),
 						element('td', { class: 'number' }, formatNumber(best, 3)),
 					),
 				),

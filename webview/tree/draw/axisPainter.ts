@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3';
-import { formatClock, formatCount } from '../../lib/format.ts';
+import { formatClock, formatCount } from '../../../src/base/format.ts';
 import type { TimeAxis } from '../layout/layout.ts';
 import type { Camera, Size } from './camera.ts';
 import type { Palette } from './palette.ts';

@@ -1,5 +1,5 @@
+import { formatCount } from '../../../src/base/format.ts';
 import type { SearchTree } from '../../../src/core/search/searchTree.ts';
-import { formatCount } from '../../lib/format.ts';
 import type { Layout } from '../layout/layout.ts';
 import type { Camera, Size } from './camera.ts';
 import { cutTo, figureOf, wordsOf } from './nodeLabel.ts';

@@ -1,5 +1,5 @@
+import { formatCount, formatNumber } from '../../../src/base/format.ts';
 import type { SearchTree, TreeNode } from '../../../src/core/search/searchTree.ts';
-import { formatCount, formatNumber } from '../../lib/format.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import type { Colouring } from '../nodeMeasures.ts';
 import { roleNames } from './nodeShapes.ts';

@@ -1,6 +1,6 @@
+import { formatNumber } from '../../../src/base/format.ts';
 import type { TreeNode } from '../../../src/core/search/searchTree.ts';
 import type { NodeRole } from '../../../src/protocol/treeLog.ts';
-import { formatNumber } from '../../lib/format.ts';
 import { wordsOf } from '../draw/nodeLabel.ts';
 import { mark, nodeAt, type Scene } from '../draw/scene.ts';
 

@@ -1,4 +1,4 @@
-import { formatCount } from '../../lib/format.ts';
+import { formatCount } from '../../../src/base/format.ts';
 import { cameraAt } from '../draw/camera.ts';
 import { type PathSink, traceEdge, traceLink } from '../draw/edgePath.ts';
 import { edgeWidth, inkOf } from '../draw/finePainter.ts';

@@ -1,3 +1,4 @@
+import { formatCounted } from '../../../base/format.ts';
 import { maxExcluded } from '../../../protocol/excludedPrompts.ts';
 import {
 	type DiagnosisRun,
@@ -78,7 +79,7 @@ class KeyWatch implements Watch {
 			return recipeAdvice(recipePath(this.#run, 'dataset'), 'rows with right answers');
 		}
 		const before = Array.isArray(dataset.exclude) ? dataset.exclude : [];
-		const count = prompts.length === 1 ? '1 prompt' : `${prompts.length} prompts`;
+		const count = formatCounted(prompts.length, 'prompt');
 		return setAdvice(
 			recipePath(this.#run, 'dataset', 'exclude'),
 			`leave out ${count} whose completions agree on another answer than the recorded one`,

@@ -1,3 +1,4 @@
+import { formatCounted, formatDuration, formatPart } from '../../../base/format.ts';
 import type { Verification } from '../../../protocol/verification.ts';
 
 /** What a part of the line is about; in this order on the line. */
@@ -18,22 +19,6 @@ export function formatValue(value: number): string {
 	return size >= 100 ? value.toFixed(0) : value.toFixed(size < 0.1 ? 3 : 2);
 }
 
-/** A share in whole percent; what is not quite none or all never reads as 0 or 100. */
-export function formatPercent(part: number, whole: number): string {
-	const exact = (100 * part) / whole;
-	const shown = part === 0 || part === whole ? exact : Math.min(99, Math.max(1, Math.round(exact)));
-	return `${shown}%`;
-}
-
-/** Milliseconds for people: "12 µs", "3.4 ms", "1.2 s". */
-export function formatMilliseconds(ms: number): string {
-	if (ms < 1) return `${ms * 1000 < 9.95 ? (ms * 1000).toFixed(1) : Math.round(ms * 1000)} µs`;
-	if (ms < 1000) return `${ms < 9.95 ? ms.toFixed(1) : Math.round(ms)} ms`;
-	return `${ms < 9950 ? (ms / 1000).toFixed(1) : Math.round(ms / 1000)} s`;
-}
-
-const plural = (n: number, one: string, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
-
 /** The parts of the line after a signature; what has nothing to say is left out. */
 export function summaryParts({ statistics, faults, durationMs }: Verification): SummaryPart[] {
 	const { rows, mean, std, agreement, nulls, groups, deadGroups, cases, recorded } = statistics;
@@ -45,23 +30,23 @@ export function summaryParts({ statistics, faults, durationMs }: Verification): 
 	else add('value', 'no values', 'notice');
 	if (agreement !== null) {
 		const { agreed, problems } = agreement;
-		add('agreement', `gold ${formatPercent(agreed, problems)}`, agreed < problems ? 'notice' : 'plain');
+		add('agreement', `gold ${formatPart(agreed, problems)}`, agreed < problems ? 'notice' : 'plain');
 	}
-	if (nulls > 0) add('null', `${formatPercent(nulls, rows)} null`);
+	if (nulls > 0) add('null', `${formatPart(nulls, rows)} null`);
 	if (deadGroups > 0) {
 		const level = 2 * deadGroups >= groups ? 'notice' : 'plain';
-		add('dead', `${deadGroups} of ${plural(groups, 'group')} dead`, level);
+		add('dead', `${deadGroups} of ${formatCounted(groups, 'group')} dead`, level);
 	}
 	const cased = cases.passed + cases.failed;
-	if (cases.failed > 0) add('cases', `${cases.failed} of ${plural(cased, 'case')} failed`, 'bad');
-	else if (cased > 0) add('cases', plural(cased, 'case'));
+	if (cases.failed > 0) add('cases', `${cases.failed} of ${formatCounted(cased, 'case')} failed`, 'bad');
+	else if (cased > 0) add('cases', formatCounted(cased, 'case'));
 	if (recorded.different > 0) {
 		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} unlike the run`, 'notice');
 	} else if (recorded.same > 0) add('recorded', 'as recorded');
 	// A fault of a batch is on each of its rows too.
 	const errors = Math.max(statistics.errors, faults.length);
-	if (errors > 0) add('errors', plural(errors, 'error'), 'bad');
-	if (rows > 0) add('time', `${formatMilliseconds(durationMs / rows)}/row`);
+	if (errors > 0) add('errors', formatCounted(errors, 'error'), 'bad');
+	if (rows > 0) add('time', `${formatDuration(durationMs / rows / 1000)}/row`);
 	return parts;
 }
 

@@ -1,4 +1,5 @@
-import { field, finite, isTable, listField, numberField, plural } from './foreignJson.ts';
+import { formatCounted } from '../../../base/format.ts';
+import { field, finite, isTable, listField, numberField } from './foreignJson.ts';
 import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFault, TreeLimits } from './treeFormat.ts';
 
@@ -67,7 +68,8 @@ export function crosswordsTree(value: unknown, name: string, limits: TreeLimits)
 			tree.value(at.id, words);
 		}
 		const impossible = finite(isTable(at.count) ? at.count.impossible : null) ?? 0;
-		if (impossible > 0 && at.children.size === 0) tree.prune(at.id, `${plural(impossible, 'word')} cannot be found`);
+		if (impossible > 0 && at.children.size === 0)
+			tree.prune(at.id, `${formatCounted(impossible, 'word')} cannot be found`);
 	}
 	tree.count('visits', visits);
 	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);

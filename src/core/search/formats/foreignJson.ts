@@ -52,7 +52,3 @@ export function shallow(value: unknown, levels = 4): unknown {
 	if (levels === 0) return null;
 	return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shallow(inner, levels - 1)]));
 }
-
-/** `2 nodes`, `1 node`. */
-export const plural = (count: number, noun: string): string =>
-	`${count} ${count === 1 ? noun : noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;

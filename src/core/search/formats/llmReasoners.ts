@@ -1,4 +1,5 @@
-import { field, finite, isTable, listField, numberField, plural, type Table, textField } from './foreignJson.ts';
+import { formatCounted } from '../../../base/format.ts';
+import { field, finite, isTable, listField, numberField, type Table, textField } from './foreignJson.ts';
 import { type GraphEdge, inTreeOrder } from './graphOrder.ts';
 import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.ts';
@@ -65,7 +66,9 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 		}
 		const { order, cut } = inTreeOrder([...snapshot.nodes.keys()], incoming);
 		if (cut > 0)
-			tree.fault(`Snapshot ${i + 1} has a cycle: ${plural(cut, 'edge')} of it ${cut === 1 ? 'is' : 'are'} left out.`);
+			tree.fault(
+				`Snapshot ${i + 1} has a cycle: ${formatCounted(cut, 'edge')} of it ${cut === 1 ? 'is' : 'are'} left out.`,
+			);
 		for (const { key, parents } of order) {
 			if (ids.has(key)) continue;
 			if (tree.nodes >= limits.nodes) {
@@ -111,7 +114,7 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 		[...last.nodes.values()].filter((node) => Object.keys(asTable(field(node, 'data'))).length === 0).length,
 	);
 	if (gone > 0)
-		tree.fault(`${plural(gone, 'node')} of earlier snapshots ${gone === 1 ? 'is' : 'are'} not in later ones.`);
+		tree.fault(`${formatCounted(gone, 'node')} of earlier snapshots ${gone === 1 ? 'is' : 'are'} not in later ones.`);
 	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no nodes' } : tree.done();
 }

@@ -1,4 +1,5 @@
-import { field, finite, isTable, listField, numberField, plural, textField } from './foreignJson.ts';
+import { formatCounted } from '../../../base/format.ts';
+import { field, finite, isTable, listField, numberField, textField } from './foreignJson.ts';
 import { type GraphEdge, inTreeOrder } from './graphOrder.ts';
 import { statedIn } from './statedIn.ts';
 import { TreeBuilder } from './treeBuilder.ts';
@@ -65,8 +66,9 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	tree.count('answersListed', (listField(value, 'answers_list') ?? []).length);
 	tree.count('rewardSamples', samples);
 	tree.count('selfLoops', loops);
-	if (loops > 0) tree.fault(`${plural(loops, 'answer')} ${loops === 1 ? 'is its' : 'are their'} own father.`);
-	if (cut > 0) tree.fault(`There is a cycle: ${plural(cut, 'edge')} of it ${cut === 1 ? 'is' : 'are'} left out.`);
+	if (loops > 0) tree.fault(`${formatCounted(loops, 'answer')} ${loops === 1 ? 'is its' : 'are their'} own father.`);
+	if (cut > 0)
+		tree.fault(`There is a cycle: ${formatCounted(cut, 'edge')} of it ${cut === 1 ? 'is' : 'are'} left out.`);
 	if (order.length > limits.nodes) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no answers' } : tree.done();
 }

@@ -1,4 +1,5 @@
-import { countField, field, isTable, numberField, plural, textField } from './foreignJson.ts';
+import { formatCounted } from '../../../base/format.ts';
+import { countField, field, isTable, numberField, textField } from './foreignJson.ts';
 import { statedIn } from './statedIn.ts';
 import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFormat, TreeLimits } from './treeFormat.ts';
@@ -68,7 +69,8 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 		const actions = isTable(children) ? Object.entries(children) : [];
 		for (const [key, child] of actions.reverse()) open.push({ action: key, value: child, parent: id });
 	}
-	if (broken > 0) tree.fault(`${plural(broken, 'entry')} among the children ${broken === 1 ? 'is' : 'are'} no node.`);
+	if (broken > 0)
+		tree.fault(`${formatCounted(broken, 'entry')} among the children ${broken === 1 ? 'is' : 'are'} no node.`);
 	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
 	return tree.done();
 }

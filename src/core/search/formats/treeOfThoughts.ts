@@ -1,5 +1,6 @@
+import { formatCounted } from '../../../base/format.ts';
 import { crosswordsTree, isCrosswordsLog } from './crosswords.ts';
-import { field, finite, isTable, listField, numberField, plural } from './foreignJson.ts';
+import { field, finite, isTable, listField, numberField } from './foreignJson.ts';
 import { statedIn } from './statedIn.ts';
 import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.ts';
@@ -190,7 +191,7 @@ function addSteps(
 	tree.count('final', finals.length);
 	if (orphans > 0) {
 		tree.fault(
-			`${plural(orphans, 'candidate')} ${orphans === 1 ? 'begins' : 'begin'} like none of the thoughts before.`,
+			`${formatCounted(orphans, 'candidate')} ${orphans === 1 ? 'begins' : 'begin'} like none of the thoughts before.`,
 		);
 	}
 	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);

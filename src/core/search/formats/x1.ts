@@ -1,4 +1,5 @@
-import { countField, field, isTable, listField, numberField, pick, plural, shallow, textField } from './foreignJson.ts';
+import { formatCounted } from '../../../base/format.ts';
+import { countField, field, isTable, listField, numberField, pick, shallow, textField } from './foreignJson.ts';
 import { statedIn } from './statedIn.ts';
 import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFormat, TreeLimits } from './treeFormat.ts';
@@ -67,7 +68,8 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 		const children = listField(value, 'children') ?? [];
 		for (let i = children.length - 1; i >= 0; i--) open.push({ value: children[i], parent: id });
 	}
-	if (broken > 0) tree.fault(`${plural(broken, 'entry')} among the children ${broken === 1 ? 'is' : 'are'} no node.`);
+	if (broken > 0)
+		tree.fault(`${formatCounted(broken, 'entry')} among the children ${broken === 1 ? 'is' : 'are'} no node.`);
 	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
 	return tree.done();
 }

@@ -1,4 +1,4 @@
-import { percentText } from '../../../base/percent.ts';
+import { formatPercent } from '../../../base/format.ts';
 import { type Finding, listed, messageName, quote } from '../finding.ts';
 import { type Claim, findReferences } from '../references.ts';
 import type { MessagePlace, Transcript } from '../transcript.ts';
@@ -66,7 +66,7 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 		};
 	}
 	if (verdict !== 'unsupported' && verdict !== 'elsewhere') return null;
-	const share = percentText(support ?? 0);
+	const share = formatPercent(support ?? 0, 0);
 	const words = absent.slice(0, 8).map((term) => `"${term}…"`);
 	const closest =
 		source === null
@@ -76,7 +76,7 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 	const elsewhere =
 		better === null
 			? ''
-			: ` ${quote(better.url, 160)} (${listed(better.messages.map(messageName))}), which it does not cite, has ${percentText(better.support)}.`;
+			: ` ${quote(better.url, 160)} (${listed(better.messages.map(messageName))}), which it does not cite, has ${formatPercent(better.support, 0)}.`;
 	return {
 		severity: 'warning',
 		title: `${marks} ${does} not support what ${cites.length > 1 ? 'they are' : 'it is'} cited for`,

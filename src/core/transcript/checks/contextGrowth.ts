@@ -1,4 +1,5 @@
-import { counted, type Finding, messageName } from '../finding.ts';
+import { formatCount } from '../../../base/format.ts';
+import { type Finding, messageName } from '../finding.ts';
 import { contextPoints } from '../tokenTotals.ts';
 import type { Transcript } from '../transcript.ts';
 
@@ -28,7 +29,7 @@ export function findContextGrowth(transcript: Transcript): Finding[] {
 			severity: 'info',
 			title: `The context grows ${Math.round(times)}-fold`,
 			text:
-				`The prompt has ${counted(first.prompt)} tokens at ${messageName(first.message)} and ${counted(largest.prompt)} at ${messageName(largest.message)}.` +
+				`The prompt has ${formatCount(first.prompt)} tokens at ${messageName(first.message)} and ${formatCount(largest.prompt)} at ${messageName(largest.message)}.` +
 				(share > 0 ? ` ${share}% of the characters that came in between are tool results.` : ''),
 			at: [{ message: largest.message, call: null }],
 			quotes: [],

@@ -1,4 +1,5 @@
-import { counted, type Finding, messageNameFirst } from '../finding.ts';
+import { formatCount } from '../../../base/format.ts';
+import { type Finding, messageNameFirst } from '../finding.ts';
 import type { Transcript } from '../transcript.ts';
 
 /** Token counts that contradict each other within one message. */
@@ -13,7 +14,7 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 				check: 'tokens',
 				severity: 'warning',
 				title: 'Two token counts disagree',
-				text: `${where} reports ${counted(usage.prompt)} + ${counted(usage.completion)} tokens in one field and ${counted(otherUsage.prompt)} + ${counted(otherUsage.completion)} in another.`,
+				text: `${where} reports ${formatCount(usage.prompt)} + ${formatCount(usage.completion)} tokens in one field and ${formatCount(otherUsage.prompt)} + ${formatCount(otherUsage.completion)} in another.`,
 				at,
 				quotes: [],
 			});
@@ -23,7 +24,7 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 				check: 'tokens',
 				severity: 'warning',
 				title: 'A total of tokens is wrong',
-				text: `${where} reports a total of ${counted(usage.total)} tokens; prompt and completion make ${counted(usage.prompt + usage.completion)}.`,
+				text: `${where} reports a total of ${formatCount(usage.total)} tokens; prompt and completion make ${formatCount(usage.prompt + usage.completion)}.`,
 				at,
 				quotes: [],
 			});

@@ -108,8 +108,8 @@ describe('what each stage bought', () => {
 		assert.deepEqual(
 			measured?.rows.map((row) => [row[0], row.at(-1)]),
 			[
-				['cold', '1 min 0 s'],
-				['rl', '2 min 0 s'],
+				['cold', '1 min 00 s'],
+				['rl', '2 min 00 s'],
 			],
 		);
 		assert.deepEqual(

@@ -36,7 +36,7 @@ describe('the report of a run', () => {
 		assert.equal(facts.continues, 'cold-20260304-100000-cd34, step_000180');
 		assert.equal(facts['held-out accuracy before'], '0.250 (0.150 to 0.400)');
 		assert.equal(facts['held-out accuracy after'], '0.750 (0.630 to 0.840)');
-		assert.equal(facts['last update'], '2023-11-14 22:14 UTC, after 1 min 5 s');
+		assert.equal(facts['last update'], '2023-11-14 22:14 UTC, after 1 min 05 s');
 		const bought = tables(overview)[0] as ReportTable;
 		assert.deepEqual(bought.rows, [
 			['1. grpo', '0.250 (0.150 to 0.400)', '0.750 (0.630 to 0.840)', '0.500', '0.875', '12.5', '40', '0.250', '0.000'],
@@ -159,9 +159,9 @@ describe('the report of a pipeline', () => {
 		assert.deepEqual(
 			stages?.rows.map((row) => row.slice(0, 6)),
 			[
-				['cold', 'sft', 'finished', '–', '0.500', '1 min 5 s'],
-				['rl', 'grpo', 'finished', 'cold', '0.500', '1 min 5 s'],
-				['test', 'evaluate', 'finished', '–', '0.500', '1 min 5 s'],
+				['cold', 'sft', 'finished', '–', '0.500', '1 min 05 s'],
+				['rl', 'grpo', 'finished', 'cold', '0.500', '1 min 05 s'],
+				['test', 'evaluate', 'finished', '–', '0.500', '1 min 05 s'],
 				['distill', 'distill', 'failed: no data', '–', '–', '–'],
 			],
 		);

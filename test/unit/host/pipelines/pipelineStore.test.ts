@@ -151,13 +151,13 @@ test('a pipeline at work says what its stage does and about how long that goes o
 		one.name === 'rl' ? { ...one, status: 'running' as const, done: 12, total: 20, why: null, seconds: 70 } : one,
 	);
 	const row = presentPipeline({ ...view, status: 'running', stages }, 2000, 84);
-	assert.equal(row.description, 'rl 12/20 · 2 of 4 stages · about 1 min left · 1 min');
+	assert.equal(row.description, 'rl 12/20 · 2 of 4 stages · about 1 min left · 1 min 50 s');
 	assert.equal(row.contextValue, 'pipeline livePipeline');
 	const rl = stages.find(({ name }) => name === 'rl') as StageView;
 	const run = { status: 'running', record: { engine: 'embedded', queued: null }, reward: 0.5, accuracy: 0.75 } as never;
 	assert.equal(
 		presentStage(rl, { run, left: 5 }).description,
-		'12/20 · about 5 s left · accuracy 75.0% · reward 0.50 · grpo · 1 min',
+		'12/20 · about 5 s left · accuracy 75.0% · reward 0.50 · grpo · 1 min 50 s',
 	);
 	const evaluation = { accuracy: { accuracy: 0.5, low: 0.25, high: 0.75 } } as never;
 	const measured = { ...rl, type: 'evaluate', status: 'finished' as const };

@@ -50,6 +50,6 @@ test('a stage says how it stands in the pipeline that was started', () => {
 		record: { stages: [] },
 	};
 	const [base, rl] = stageLines(recipe, view as unknown as PipelineView);
-	assert.equal(base?.state, '$(pass-filled) finished · accuracy 50.0% · pretrain · 20/20 · 1 min');
+	assert.equal(base?.state, '$(pass-filled) finished · accuracy 50.0% · pretrain · 20/20 · 1 min 00 s');
 	assert.equal(rl?.state, null);
 });
