@@ -73,7 +73,10 @@ export function formatDuration(seconds: number | null | undefined): string {
 
 /** An estimate of seconds, in one unit below an hour: "40 s", "2 min", "2 h 07 min". */
 export function formatEstimate(seconds: number): string {
-	return seconds >= 59.5 && seconds < 3570 ? `${Math.round(seconds / 60)} min` : formatDuration(Math.round(seconds));
+	if (!isKnown(seconds) || seconds < 0) return unknown;
+	const minutes = Math.round(seconds / 60);
+	if (minutes >= 60) return formatDuration(minutes * 60);
+	return seconds < 59.5 ? `${Math.round(seconds)} s` : `${minutes} min`;
 }
 
 /** Seconds as on a clock: "0:05", "12:30", "1:02:30". */

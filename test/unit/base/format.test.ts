@@ -91,8 +91,8 @@ describe('numbers for people', () => {
 	});
 
 	it('of time that are estimates are not more precise than they can be', () => {
-		const left = [4.2, 59.4, 59.6, 84, 3569, 3571, 7620].map(formatEstimate);
-		assert.deepEqual(left, ['4.0 s', '59 s', '1 min', '1 min', '59 min', '1 h 00 min', '2 h 07 min']);
+		const left = [4.2, 59.4, 59.6, 84, 3569, 3572, 7620, -1].map(formatEstimate);
+		assert.deepEqual(left, ['4 s', '59 s', '1 min', '1 min', '59 min', '1 h 00 min', '2 h 07 min', '\u2013']);
 	});
 
 	it('of a clock', () => {

@@ -157,7 +157,7 @@ test('a pipeline at work says what its stage does and about how long that goes o
 	const run = { status: 'running', record: { engine: 'embedded', queued: null }, reward: 0.5, accuracy: 0.75 } as never;
 	assert.equal(
 		presentStage(rl, { run, left: 5 }).description,
-		'12/20 · about 5 s left · accuracy 75.0% · reward 0.50 · grpo · 1 min 50 s',
+		'12/20 · about 5 s left · accuracy 75.0% · reward 0.50 · grpo · 1 min 10 s',
 	);
 	const evaluation = { accuracy: { accuracy: 0.5, low: 0.25, high: 0.75 } } as never;
 	const measured = { ...rl, type: 'evaluate', status: 'finished' as const };
