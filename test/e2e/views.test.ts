@@ -41,7 +41,7 @@ test('views of what several files hold', { skip }, async (t) => {
 			const frame = await workbench.app('query');
 			await frame
 				.locator('.runs-summary')
-				.filter({ hasText: /all runs \(4\), 3\s056 rollouts/ })
+				.filter({ hasText: /all runs \(4\), 3,056 rollouts/ })
 				.waitFor({ timeout: 60_000 });
 			assert.deepEqual(await violations(frame), []);
 			assert.ok((await overflow(frame)) <= 0);
@@ -104,7 +104,7 @@ test('views of what several files hold', { skip }, async (t) => {
 			for (const fault of ['ReviseAnswer failed', 'The retry of ReviseAnswer changed nothing', /lacks reflection/]) {
 				await frame.getByText(fault).first().waitFor({ state: 'attached' });
 			}
-			assert.match(await frame.locator('.facts').innerText(), /8 messages · 4 calls · 18\s735 tokens/);
+			assert.match(await frame.locator('.facts').innerText(), /8 messages · 4 calls · 18,735 tokens/);
 			await frame.getByRole('button', { name: /ReviseAnswer lacks reflection/ }).click();
 			await frame.locator('.message.open .text-body').first().waitFor();
 			assert.deepEqual(await violations(frame), []);

@@ -13,7 +13,7 @@ const run = (...args: string[]) =>
 
 test('a transcript is told in words and as JSON', async () => {
 	const { stdout } = await run(reflexionFile);
-	assert.match(stdout, /^8 messages, 4 calls, 16\s475 \+ 2\s260 = 18\s735 tokens\n/);
+	assert.match(stdout, /^8 messages, 4 calls, 16,475 \+ 2,260 = 18,735 tokens\n/);
 	assert.match(stdout, /error: ReviseAnswer lacks reflection and search_queries\./);
 	const json = JSON.parse((await run(reflexionFile, '--json')).stdout);
 	const [transcript] = json.transcripts;

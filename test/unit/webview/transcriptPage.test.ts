@@ -70,8 +70,8 @@ test('its faults are listed and lead to their messages', options, async (t) => {
 			`${words} is not among ${titles.join('; ')}`,
 		);
 	}
-	assert.match(await page.locator('.facts').innerText(), /8 messages · 4 calls · 18\s735 tokens · 4 errors/);
-	assert.match(await page.locator('.totals').innerText(), /16\s475[\s\S]*2\s260[\s\S]*18\s735/);
+	assert.match(await page.locator('.facts').innerText(), /8 messages · 4 calls · 18,735 tokens · 4 errors/);
+	assert.match(await page.locator('.totals').innerText(), /16,475[\s\S]*2,260[\s\S]*18,735/);
 	assert.equal(await page.locator('.growth-row').count(), 4);
 	await page.getByRole('button', { name: /ReviseAnswer lacks reflection/ }).click();
 	await page.waitForFunction(() => document.activeElement?.closest('.message')?.classList.contains('open'));
