@@ -32,7 +32,10 @@ export class RecipeLenses extends Disposable implements vscode.CodeLensProvider 
 				: [lens(line, state, this.#commandOf(stage.folder, stage.type, stage.done), [stage.folder])]),
 			...(words === '' ? [] : [lens(line, words, '', [])]),
 		]);
-		if (!vscode.workspace.isTrusted) return lenses;
+		if (!vscode.workspace.isTrusted) {
+			const what = lines.length === 0 ? 'run' : 'pipeline';
+			return [lens(0, `$(shield) Trust this workspace to start the ${what}`, 'workbench.trust.manage', []), ...lenses];
+		}
 		const start = lines.length === 0 ? 'Start Run' : 'Start Pipeline';
 		return [lens(0, `$(play) ${start}`, commandIds.startRun, [document.uri]), ...lenses];
 	}

@@ -15,6 +15,7 @@ export type AppName =
 	| 'comparison'
 	| 'tree'
 	| 'strategies'
+	| 'dataset'
 	| 'playground';
 
 /** Kinds of colour themes by the class that the workbench then has. */

@@ -14,7 +14,7 @@ import {
 	writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { node } from '../paths.ts';
 import { endGroup, run, tail } from '../process.ts';
@@ -31,6 +31,10 @@ export interface ServerOptions {
 	 */
 	readonly testDriver?: boolean;
 	readonly env?: Readonly<Record<string, string | undefined>>;
+	/** Folders of extensions that the workbench has as it has its own; with the test driver alone. */
+	readonly extensions?: readonly string[];
+	/** Whether a folder is in Restricted Mode until a person trusts it; by default every folder is trusted. */
+	readonly restricted?: boolean;
 	/** Where user data and extensions are kept; by default in a temporary folder that `dispose` removes. */
 	readonly home?: string;
 	/** By default a free one. */
@@ -79,6 +83,16 @@ const quietSettings = {
 	'remote.autoForwardPorts': false,
 };
 
+/** Nothing is asked when a folder is opened: it is not trusted. */
+const restrictedSettings = {
+	'security.workspace.trust.enabled': true,
+	'security.workspace.trust.startupPrompt': 'never',
+	'security.workspace.trust.banner': 'never',
+	'security.workspace.trust.untrustedFiles': 'open',
+	// The editor of trust is a tab like others.
+	'workbench.editor.useModal': 'off',
+};
+
 export class Server {
 	readonly options: ServerOptions;
 	readonly home: string;
@@ -112,7 +126,11 @@ export class Server {
 		writeFileSync(join(this.home, 'server.yaml'), 'cert: false\n');
 		writeFileSync(
 			join(this.home, 'data/User/settings.json'),
-			JSON.stringify({ ...quietSettings, ...options.settings }, undefined, '\t'),
+			JSON.stringify(
+				{ ...quietSettings, ...(options.restricted ? restrictedSettings : {}), ...options.settings },
+				undefined,
+				'\t',
+			),
 		);
 	}
 
@@ -136,7 +154,8 @@ export class Server {
 		const log = openSync(this.options.log, 'a');
 		const from = fstatSync(log).size;
 		const address = `127.0.0.1:${this.options.port ?? 0}`;
-		const flags = ['--auth', 'password', '--bind-addr', address, '--disable-workspace-trust'];
+		const flags = ['--auth', 'password', '--bind-addr', address];
+		if (!this.options.restricted) flags.push('--disable-workspace-trust');
 		if (this.options.testDriver)
 			flags.push('--vscode-option', 'enable-smoke-test-driver', '--builtin-extensions-dir', this.editorExtensions());
 		flags.push('--vscode-option', 'disable-websocket-compression');
@@ -215,6 +234,8 @@ export class Server {
 			if (!existsSync(join(all, name))) throw new Error(`The editor has no extension ${name} any more`);
 			if (!existsSync(join(folder, name))) symlinkSync(join(all, name), join(folder, name), 'dir');
 		}
+		for (const extension of this.options.extensions ?? [])
+			symlinkSync(extension, join(folder, basename(extension)), 'dir');
 		return folder;
 	}
 
