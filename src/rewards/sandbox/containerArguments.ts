@@ -1,12 +1,18 @@
 import { sandboxEnvironment, workFolder } from './bubblewrapArguments.ts';
 import type { SandboxCommand, SandboxLimits, SandboxProgram } from './sandbox.ts';
 
+export const containerEngines = ['docker', 'podman'] as const;
+export type ContainerEngine = (typeof containerEngines)[number];
+
 export interface ContainerPlan {
+	readonly engine: ContainerEngine;
 	readonly image: string;
 	/** Name of the container, by which it is ended. */
 	readonly name: string;
 	readonly command: SandboxCommand;
 	readonly limits: SandboxLimits;
+	/** How long the container may be there at all, seconds. */
+	readonly timeoutSeconds: number;
 	/** Folder outside that holds the command's files; null: there are none. */
 	readonly files: string | null;
 	/** File outside with the filter of system calls; null: the engine's own is used. */
@@ -19,9 +25,25 @@ const programs: Readonly<Record<SandboxProgram, string>> = { python: 'python3', 
 /** A field of CSV, as which engines read a mount: a comma in the path of a temporary folder is no further option. */
 const field = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** Arguments for `docker run` and `podman run`, which understand the same ones. */
-export function containerArguments({ image, name, command, limits, files, filter }: ContainerPlan): string[] {
+/**
+ * Of Podman alone. Its file systems in memory keep the rights of the image's folder with some runtimes, where the user could
+ * not write: they are made that user's. The container's first process has the user of the program, which could open its
+ * memory. And nobody may be left to end the container.
+ */
+const podmanOnly = {
+	fileSystem: ',U,notmpcopyup',
+	options: (timeoutSeconds: number) => [
+		...['--security-opt', 'mask=/proc/1/mem:/proc/1/environ'],
+		...['--timeout', String(timeoutSeconds)],
+	],
+} as const;
+
+/** Arguments for `docker run` and `podman run`, which understand the same ones but for a few. */
+export function containerArguments(plan: ContainerPlan): string[] {
+	const { engine, image, name, command, limits, files, filter } = plan;
+	const own = engine === 'podman' ? podmanOnly : null;
 	const disk = limits.diskMb * 1_000_000;
+	const fileSystem = `rw,nosuid,nodev,size=${disk},mode=1777${own?.fileSystem ?? ''}`;
 	const cpu = Math.max(1, Math.ceil(limits.cpuSeconds));
 	const memory = String(limits.memoryMb * 1_000_000);
 	return [
@@ -39,6 +61,7 @@ export function containerArguments({ image, name, command, limits, files, filter
 		...['--cap-drop', 'ALL'],
 		...['--security-opt', 'no-new-privileges'],
 		...(filter === null ? [] : ['--security-opt', `seccomp=${filter}`]),
+		...(own?.options(plan.timeoutSeconds) ?? []),
 		...['--user', '65534:65534'],
 		...['--hostname', 'sandbox'],
 		...['--ipc', 'private'],
@@ -48,8 +71,8 @@ export function containerArguments({ image, name, command, limits, files, filter
 		...['--ulimit', 'core=0', '--ulimit', `cpu=${cpu}:${cpu + 1}`],
 		...['--ulimit', `fsize=${limits.fileMb * 1_000_000}`, '--ulimit', `nofile=${limits.openFiles}`],
 		...['--shm-size', String(disk)],
-		...['--tmpfs', `/tmp:rw,nosuid,nodev,size=${disk},mode=1777`],
-		...['--tmpfs', `${workFolder}:rw,nosuid,nodev,size=${disk},mode=1777`],
+		...['--tmpfs', `/tmp:${fileSystem}`],
+		...['--tmpfs', `${workFolder}:${fileSystem}`],
 		...Object.keys(command.files ?? {}).flatMap((file) => [
 			...['--mount', `type=bind,${field(`source=${files}/${file}`)},target=${workFolder}/${file},readonly`],
 		]),

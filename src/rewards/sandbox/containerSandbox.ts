@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../base/failure.ts';
-import { containerArguments } from './containerArguments.ts';
+import { type ContainerEngine, containerArguments, containerEngines } from './containerArguments.ts';
 import { containerGaps, imageVolumes } from './containerGaps.ts';
 import { deferredProcess } from './deferredProcess.ts';
 import { fileFolder } from './fileFolder.ts';
@@ -21,11 +21,17 @@ import {
 import { seccompProfile } from './seccompProfile.ts';
 import { superviseProcess } from './superviseProcess.ts';
 
-export type ContainerEngine = 'docker' | 'podman';
-const engines: readonly ContainerEngine[] = ['docker', 'podman'];
-
 /** A container takes its time to start; the program's own clock starts with it. */
 const startAllowanceMs = 15_000;
+
+/** For a program of the image to show that it is there: an image is unpacked when it is first used. */
+const probeMs = 45_000;
+
+const uncounted = {
+	memoryMb: Number.POSITIVE_INFINITY,
+	cpuSeconds: Number.POSITIVE_INFINITY,
+	processes: Number.POSITIVE_INFINITY,
+};
 
 interface ContainerSetup {
 	readonly engine: ContainerEngine;
@@ -65,6 +71,7 @@ class ContainerSandbox implements Sandbox {
 			const folder = await fileFolder(command.files ?? {});
 			const name = `reasoning-lab-${randomUUID()}`;
 			const engine = this.#engine;
+			const wallMs = limits.wallMs + startAllowanceMs;
 			const remove = () => promisify(execFile)(engine, ['rm', '--force', name], { timeout: 30_000 });
 			// Beside the program's files, which cannot have that name; not one of them.
 			const filter = this.#filtered ? join(folder.path, '.seccomp.json') : null;
@@ -73,18 +80,22 @@ class ContainerSandbox implements Sandbox {
 				{
 					name: engine,
 					program: engine,
-					args: containerArguments({ image: this.#image, name, command, limits, files: folder.path, filter }),
+					args: containerArguments({
+						...{ engine, image: this.#image, name, command, limits, filter },
+						files: folder.path,
+						// Where this process ends it itself, that comes first.
+						timeoutSeconds: Math.ceil(wallMs / 1000) + 5,
+					}),
 					environment: engineEnvironment(),
 					folder: tmpdir(),
-					// The tree here is the engine's client; the engine itself limits what runs inside.
-					ownTasks: Number.POSITIVE_INFINITY,
 					onKill: () => void remove().catch(() => undefined),
 					onEnd: async () => {
 						await remove().catch(() => undefined);
 						await folder.remove();
 					},
 				},
-				{ ...limits, wallMs: limits.wallMs + startAllowanceMs, memoryMb: Number.POSITIVE_INFINITY },
+				// The tree here is the engine's client; the engine itself limits what runs inside.
+				{ ...limits, wallMs, ...uncounted },
 				signal,
 			);
 		});
@@ -96,22 +107,43 @@ class ContainerSandbox implements Sandbox {
 		if (output.status === 125) {
 			throw new Failure('unavailable', `${this.#engine} could not start: ${output.stderr.trim().split('\n').at(-1)}`);
 		}
-		// 137: killed from outside the program, which in a container the memory limit does.
-		return output.status === 137 && output.end === 'signal' ? { ...output, end: 'memory' as const } : output;
+		const { cpuSeconds } = { ...defaultSandboxLimits, ...command.limits };
+		// 137: killed from outside the program, by the limit of memory; or by that of processor time, if it was there as long.
+		const isMemory = output.status === 137 && output.end === 'signal' && output.durationMs < cpuSeconds * 1000;
+		return { ...output, peakMemoryMb: 0, peakProcesses: 0, ...(isMemory ? { end: 'memory' as const } : {}) };
 	}
 }
 
-/** Programs of the image that come up. Fails with `unavailable` if the engine cannot start any container. */
+/**
+ * Programs of the image that come up. Fails with `unavailable` if none does, and with `timeout` as its cause if that is only
+ * for how long it takes.
+ */
 async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promise<Set<SandboxProgram>> {
+	const { engine, image } = setup;
 	const bare = new ContainerSandbox({ ...setup, programs: new Set(sandboxPrograms) });
-	const found = await Promise.all(
+	const tries = await Promise.all(
 		sandboxPrograms.map(async (program) => {
-			const flag = program === 'sh' ? ['-c', 'exit 0'] : ['--version'];
-			const { status } = await bare.run({ program, args: flag });
-			return status === 0 ? [program] : [];
+			const args = program === 'sh' ? ['-c', 'exit 0'] : ['--version'];
+			return { program, ...(await bare.run({ program, args, limits: { wallMs: probeMs } })) };
 		}),
 	);
-	return new Set(found.flat());
+	if (tries.some(({ end }) => end === 'wall')) {
+		const seconds = (probeMs + startAllowanceMs) / 1000;
+		throw new Failure(
+			'unavailable',
+			`${engine} did not run a program of the image ${image} within ${seconds} s.`,
+			undefined,
+			{
+				cause: 'timeout',
+			},
+		);
+	}
+	const found = tries.filter(({ status }) => status === 0);
+	if (found.length === 0) {
+		const words = tries.map(({ stderr }) => stderr.trim().split('\n').at(-1)).find(Boolean) ?? 'it says nothing';
+		throw new Failure('unavailable', `${engine} runs no program of the image ${image}: ${words}`);
+	}
+	return new Set(found.map(({ program }) => program));
 }
 
 /** The client finds its engine by these; nothing of them reaches the container. */
@@ -128,7 +160,7 @@ function engineEnvironment(): Record<string, string> {
 /** The sandbox by Docker or Podman. Fails with `unavailable`: no engine runs, or it does not have the image. */
 export async function containerSandbox(image: string): Promise<Sandbox> {
 	let reason = 'Neither Docker nor Podman is installed.';
-	for (const engine of engines) {
+	for (const engine of containerEngines) {
 		const ask = (args: readonly string[]) => promisify(execFile)(engine, [...args], { timeout: 20_000 });
 		const version = await ask(['version']).catch((error: NodeJS.ErrnoException & { stderr?: string }) => error);
 		if (version instanceof Error) {
@@ -155,16 +187,15 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 				),
 			);
 			const setup = { engine, image, gaps };
-			const filtered = await startablePrograms({ ...setup, filtered: true }).catch(() => new Set<SandboxProgram>());
-			if (filtered.size > 0) return new ContainerSandbox({ ...setup, programs: filtered, filtered: true });
+			const filtered = await startablePrograms({ ...setup, filtered: true }).catch((error: Error) => {
+				// A machine that is slow says nothing about the filter.
+				if (error.cause === 'timeout') throw error;
+				return null;
+			});
+			if (filtered !== null) return new ContainerSandbox({ ...setup, programs: filtered, filtered: true });
 			const programs = await startablePrograms({ ...setup, filtered: false });
 			const missing = 'a list of allowed system calls (the engine starts nothing with it; its own filter is used)';
-			return new ContainerSandbox({
-				...setup,
-				programs,
-				filtered: false,
-				gaps: programs.size > 0 ? [...gaps, missing] : gaps,
-			});
+			return new ContainerSandbox({ ...setup, programs, filtered: false, gaps: [...gaps, missing] });
 		}
 		throw new Failure(
 			'unavailable',

@@ -69,7 +69,7 @@ export interface SandboxOutcome {
 	readonly status: number | null;
 	readonly signal: string | null;
 	readonly durationMs: number;
-	/** Most that was seen while it ran, looked at every few milliseconds; 0: it ended before the first look. */
+	/** Most that was seen while it ran, looked at every few milliseconds; 0: it ended before the first look, or an engine runs it. */
 	readonly peakMemoryMb: number;
 	readonly peakProcesses: number;
 }

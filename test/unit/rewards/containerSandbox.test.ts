@@ -135,6 +135,9 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		const sandbox = await containerSandbox('x');
 		await says('status', '137');
 		assert.equal((await sandbox.run({ program: 'python', args: [] })).end, 'memory');
+		// There as long as its processor time, it may have been that limit, of which nothing else is known.
+		const { end, signal } = await sandbox.run({ program: 'python', args: [], limits: { cpuSeconds: 0 } });
+		assert.deepEqual([end, signal], ['signal', 'SIGKILL']);
 		await says('status', '125');
 		await says('stderr', 'docker: Error response from daemon: no space left on device.\n');
 		const failure = await refusal(() => sandbox.run({ program: 'python', args: [] }));
@@ -154,6 +157,17 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 			await says('image', none);
 			await containerSandbox('x');
 		}
+	});
+
+	it('that runs nothing of an image is said to, in its own words', async () => {
+		await says('image', '[{"Config":null}]');
+		await says('status', '126');
+		await says('stderr', 'Error: OCI runtime error: cgroups in hybrid mode not supported\n');
+		const failure = await refusal(() => containerSandbox('x'));
+		assert.equal(failure.reason, 'unavailable');
+		assert.match(failure.message, /^docker runs no program of the image x: Error: OCI .* hybrid mode not supported$/);
+		await says('status', '0');
+		await says('stderr', '');
 	});
 
 	it('that does not say what it limits has gaps', async () => {
@@ -188,12 +202,14 @@ describe('what an engine says of itself', () => {
 describe('arguments of a container', () => {
 	it('leave room for its init', () => {
 		const args = containerArguments({
+			engine: 'docker',
 			image: 'x',
 			name: 'n',
 			command: { program: 'sh', args: [] },
 			limits: { ...defaultSandboxLimits, processes: 7 },
 			files: null,
 			filter: null,
+			timeoutSeconds: 30,
 		});
 		assert.equal(args[args.indexOf('--pids-limit') + 1], '8');
 	});

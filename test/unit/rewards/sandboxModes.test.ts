@@ -91,12 +91,14 @@ describe('a sandbox that is not there', () => {
 
 describe('a container', () => {
 	const plan = {
+		engine: 'docker' as const,
 		image: 'python:3.12-slim',
 		name: 'reasoning-lab-1',
 		command: { program: 'python' as const, args: ['-B', 'main.py'], files: { 'main.py': 'print(1)' } },
 		limits: { ...defaultSandboxLimits, memoryMb: 100, processes: 7, diskMb: 5, fileMb: 2 },
 		files: '/tmp/files',
 		filter: null,
+		timeoutSeconds: 30,
 	};
 	const args = containerArguments(plan);
 	const optionsOf = (option: string) => args.flatMap((one, i) => (one === option ? [args[i + 1]] : []));
@@ -120,6 +122,19 @@ describe('a container', () => {
 			optionsOf('--tmpfs').map((one) => one?.split(':')[0]),
 			['/tmp', '/work'],
 		);
+	});
+
+	it('has folders that its user can write to, and ends by itself, where Podman has options for that', () => {
+		const podman = containerArguments({ ...plan, engine: 'podman' });
+		const both = podman.filter((one) => !args.includes(one));
+		const fileSystem = 'rw,nosuid,nodev,size=5000000,mode=1777,U,notmpcopyup';
+		assert.deepEqual(both, [
+			'mask=/proc/1/mem:/proc/1/environ',
+			'--timeout',
+			'30',
+			`/tmp:${fileSystem}`,
+			`/work:${fileSystem}`,
+		]);
 	});
 
 	it('is not fetched on the way, and runs the program and not what its image starts', () => {

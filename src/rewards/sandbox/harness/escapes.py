@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -352,6 +353,8 @@ def read_memory():
 
     def memory(pid):
         with open(f"/proc/{pid}/mem", "rb") as file:
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                raise ValueError("an empty device is in its place")
             return f"opened as {file.fileno()}"
 
     # EFAULT would mean that the process was reached.

@@ -39,7 +39,7 @@ export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: Sand
 		case 'signal':
 			return `it was ended by ${signal ?? 'a signal'}`;
 		case 'memory':
-			return `ended at ${Math.round(peakMemoryMb)} MB`;
+			return peakMemoryMb === 0 ? 'ended by the limit of memory' : `ended at ${Math.round(peakMemoryMb)} MB`;
 		case 'processes':
 			return `ended at ${peakProcesses} processes`;
 		default:
