@@ -13,6 +13,7 @@ import type {
 	RolloutRef,
 } from '../protocol/lab.ts';
 import { labViews } from '../protocol/labViews.ts';
+import { noStep } from '../protocol/rolloutLine.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RolloutPlace } from '../runs/runContent.ts';
 import { exportTable } from './exportTable.ts';
@@ -182,7 +183,8 @@ export class Lab extends Disposable {
 	async count({ filter }: LabParams<'count'>, signal?: AbortSignal): Promise<LabResult<'count'>> {
 		const { sql, parameters } = await this.#condition(filter);
 		const table = await this.#run(
-			`select count(*), count(distinct (run, split, step, group_id)), count(distinct (run, step)), count(distinct run)
+			`select count(*), count(distinct (run, split, step, group_id)),
+				count(distinct (run, step)) filter (step is not null), count(distinct run)
 			from rollouts where ${sql}`,
 			parameters,
 			1,
@@ -219,7 +221,7 @@ export class Lab extends Disposable {
 		const { sql, parameters } = await this.#condition(params.filter);
 		const means = params.columns.map((column) => `, avg(${columnSql(column, true)})`).join('');
 		const table = await this.#run(
-			`select run, step, count(*)${means} from rollouts where ${sql} group by run, step order by run, step`,
+			`select run, step, count(*)${means} from rollouts where step is not null and ${sql} group by run, step order by run, step`,
 			parameters,
 			1_000_000,
 			signal,
@@ -354,7 +356,8 @@ export class Lab extends Disposable {
 		if (at.includes(-1)) return null;
 		const folders = new Map([...(await this.#labels())].map(([folder, label]) => [label, folder]));
 		return rows.map((row): RolloutRef | null => {
-			const [label, split, step, group, index] = at.map((i) => row[i]);
+			const [label, split, cell, group, index] = at.map((i) => row[i]);
+			const step = cell === null ? noStep : cell;
 			const run = folders.get(String(label));
 			if (run === undefined || (split !== 'train' && split !== 'validation')) return null;
 			if (typeof step !== 'number' || typeof group !== 'number' || typeof index !== 'number') return null;
@@ -369,18 +372,26 @@ export class Lab extends Disposable {
 		const parts = listed.filter(
 			(part) =>
 				(split === undefined || part.split === split) &&
+				(content.hasSteps || steps === undefined) &&
 				part.step >= (steps?.from ?? Number.NEGATIVE_INFINITY) &&
 				part.step <= (steps?.to ?? Number.POSITIVE_INFINITY),
 		);
 		const searched = parts.map(
-			(part): SearchedPart => ({ ...part, run: folder, folder: content.folder, format: content.format, only: null }),
+			(part): SearchedPart => ({
+				...part,
+				run: folder,
+				folder: content.folder,
+				format: content.format,
+				stepless: !content.hasSteps,
+				only: null,
+			}),
 		);
 		if (isWholeSteps(filter)) return searched;
 		await this.index(folder, signal);
 		const { sql, parameters } = await this.#condition({ ...filter, runs: [folder] });
 		const only = new Map<string, { offset: number; group: number; index: number }[]>();
 		await this.#queries.each(
-			`select split, step, byte_offset, group_id, "index" from rollouts where ${sql}`,
+			`select split, coalesce(step, ${noStep}), byte_offset, group_id, "index" from rollouts where ${sql}`,
 			parameters,
 			this.#limits(0),
 			signal,

@@ -1,6 +1,7 @@
 import { Failure } from '../base/failure.ts';
 import type { Cell, RolloutFilter } from '../protocol/lab.ts';
 import { labViews } from '../protocol/labViews.ts';
+import { noStep } from '../protocol/rolloutLine.ts';
 
 export interface Condition {
 	/** For WHERE. */
@@ -48,7 +49,9 @@ export function conditionOf(filter: RolloutFilter, labels: ReadonlyMap<string, s
 	if (filter.steps?.from !== undefined) parts.push(`step >= ${value(filter.steps.from)}`);
 	if (filter.steps?.to !== undefined) parts.push(`step <= ${value(filter.steps.to)}`);
 	if (filter.groups !== undefined) {
-		const pairs = filter.groups.map(({ step, group }) => `(step = ${value(step)} and group_id = ${value(group)})`);
+		const pairs = filter.groups.map(
+			({ step, group }) => `(coalesce(step, ${noStep}) = ${value(step)} and group_id = ${value(group)})`,
+		);
 		parts.push(pairs.length === 0 ? 'false' : `(${pairs.join(' or ')})`);
 	}
 	if (filter.promptHash !== undefined) parts.push(`prompt_hash = ${value(filter.promptHash)}`);

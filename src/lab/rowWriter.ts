@@ -4,7 +4,7 @@ import { numberColumns, type RowBatch } from './rolloutRow.ts';
 
 type Column = (typeof numberColumns)[number];
 
-const booleans: ReadonlySet<Column> = new Set(['correct', 'truncated', 'has_tokens'] as const);
+const booleans: ReadonlySet<Column> = new Set(['correct', 'truncated', 'has_tokens', 'has_step'] as const);
 const doubles: ReadonlySet<Column> = new Set(['reward', 'advantage', 'repetition'] as const);
 const bigints: ReadonlySet<Column> = new Set(['group_id', 'index', 'byte_offset', 'byte_length', 'item'] as const);
 

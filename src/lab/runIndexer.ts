@@ -147,8 +147,8 @@ export class RunIndexer {
 			const [next] = await connection.rows('select coalesce(max(key), 0) + 1 from run');
 			const key = Number(next?.[0] ?? 1);
 			await connection.run(
-				`insert into run values ($key, $folder, $folder, $format, $name, $status, $created::DOUBLE, $attempt, '', 0, '', '')`,
-				{ key, folder, format: content.format, ...values },
+				`insert into run values ($key, $folder, $folder, $format, $name, $status, $created::DOUBLE, $attempt, $steps, '', 0, '', '')`,
+				{ key, folder, format: content.format, steps: content.hasSteps, ...values },
 			);
 			return key;
 		});

@@ -7,18 +7,19 @@ const rowsVersion = 2;
 const tables = `
 create table run (
 	key INTEGER, folder VARCHAR, label VARCHAR, format VARCHAR, name VARCHAR, status VARCHAR, created DOUBLE,
-	attempt INTEGER, metrics_stamp VARCHAR, metrics_offset BIGINT, metrics_tail VARCHAR, evaluations_stamp VARCHAR
+	attempt INTEGER, has_steps BOOLEAN, metrics_stamp VARCHAR, metrics_offset BIGINT, metrics_tail VARCHAR, evaluations_stamp VARCHAR
 );
 -- What was read: the rollouts of one step and split.
 create table part (
 	run_key INTEGER, split VARCHAR, step BIGINT, file VARCHAR, stamp VARCHAR, bytes BIGINT, indexed BIGINT, tail VARCHAR,
 	rollouts INTEGER, skipped INTEGER, torn INTEGER, first_fault VARCHAR
 );
+-- The step names the part also where the rollouts have none.
 create table rollout (
 	run_key INTEGER, split VARCHAR, step BIGINT, group_id BIGINT, "index" BIGINT, reward DOUBLE, advantage DOUBLE,
 	correct BOOLEAN, truncated BOOLEAN, tokens INTEGER, characters INTEGER, turns INTEGER, verification INTEGER,
 	backtracking INTEGER, subgoal_setting INTEGER, backward_chaining INTEGER, reflection INTEGER, repetition DOUBLE,
-	has_tokens BOOLEAN, byte_offset BIGINT, byte_length BIGINT, item BIGINT, stage VARCHAR, prompt_hash VARCHAR,
+	has_tokens BOOLEAN, has_step BOOLEAN, byte_offset BIGINT, byte_length BIGINT, item BIGINT, stage VARCHAR, prompt_hash VARCHAR,
 	file VARCHAR, rewards MAP(VARCHAR, DOUBLE)
 );
 create table metric (run_key INTEGER, step BIGINT, stage VARCHAR, name VARCHAR, value DOUBLE);
@@ -31,14 +32,14 @@ const views = `
 create view runs as
 	select label as run, folder, format, r.name, status,
 		make_timestamp((created * 1e6)::BIGINT) as created,
-		coalesce(p.steps, 0) as steps, p.last_step, coalesce(p.rollouts, 0) as rollouts, coalesce(p.skipped, 0) as skipped
+		case when has_steps then coalesce(p.steps, 0) end as steps, case when has_steps then p.last_step end as last_step, coalesce(p.rollouts, 0) as rollouts, coalesce(p.skipped, 0) as skipped
 	from run r left join (
 		select run_key, count(distinct step) as steps, max(step) as last_step, sum(rollouts)::BIGINT as rollouts,
 			sum(skipped + torn)::BIGINT as skipped
 		from part group by run_key
 	) p on p.run_key = r.key;
 create view rollouts as
-	select r.label as run, split, stage, step, group_id, "index", prompt_hash, reward, rewards, advantage, correct,
+	select r.label as run, split, stage, case when has_step then step end as step, group_id, "index", prompt_hash, reward, rewards, advantage, correct,
 		truncated, tokens, characters, turns, verification, backtracking, subgoal_setting, backward_chaining, reflection,
 		repetition, has_tokens, file, byte_offset, byte_length, item
 	from rollout join run r on r.key = rollout.run_key;
@@ -54,9 +55,9 @@ create view reward_components as
 	select run, split, step, group_id, "index", unnest(map_keys(rewards)) as name, unnest(map_values(rewards)) as value
 	from rollouts;
 create view metrics as
-	select r.label as run, step, stage, m.name, value from metric m join run r on r.key = m.run_key;
+	select r.label as run, case when has_steps then step end as step, stage, m.name, value from metric m join run r on r.key = m.run_key;
 create view evaluations as
-	select r.label as run, step, e.name, problems, samples, accuracy, low, high
+	select r.label as run, case when has_steps then step end as step, e.name, problems, samples, accuracy, low, high
 	from evaluation e join run r on r.key = e.run_key;
 `;
 

@@ -13,6 +13,8 @@ export interface SearchedPart {
 	readonly format: string;
 	readonly split: RolloutSplit;
 	readonly step: number;
+	/** Its trainer records no steps. */
+	readonly stepless: boolean;
 	/** Of a run of our own; null: it is read by its format. */
 	readonly file: string | null;
 	readonly bytes: number;
@@ -138,7 +140,8 @@ export async function searchTexts(
 		const take = (hits: readonly FoundHit[], to: number) => {
 			after = to;
 			for (const { place: _, ...hit } of hits) {
-				place.hits.push({ run: part.run, split: part.split, step: part.step, ...hit });
+				const stepless = part.stepless ? { stepless: true } : {};
+				place.hits.push({ run: part.run, split: part.split, step: part.step, ...stepless, ...hit });
 			}
 			// Others are told with the next ones; while everything waits for this piece, at once.
 			if (i === first && !limited) tell();

@@ -13,6 +13,7 @@ export const rolloutRefSchema = v.object({
 	/** Run folder. */
 	run: v.string(),
 	split: v.picklist(splits),
+	/** `noStep` where its trainer records none. */
 	step: v.number(),
 	group: v.number(),
 	index: v.number(),
@@ -102,6 +103,8 @@ export type TextQuery = v.InferOutput<typeof textQuerySchema>;
 
 export const textHitSchema = v.object({
 	...rolloutRefSchema.entries,
+	/** Its trainer records no steps. */
+	stepless: v.optional(v.boolean()),
 	/** Occurrences in the completion. */
 	count: count,
 	/** The first, with what stands around it. */

@@ -17,7 +17,7 @@ const c = (name: string, type: string, meaning: string): LabColumn => ({ name, t
 
 const run = c('run', 'VARCHAR', "name of the run's folder; where two runs have the same, with the folders above it");
 const split = c('split', 'VARCHAR', '`train` or `validation`');
-const step = c('step', 'BIGINT', 'optimiser update; 0 where the format has none');
+const step = c('step', 'BIGINT', 'optimiser update; null where the trainer records none');
 const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run, split and step");
 const index = c('index', 'BIGINT', 'of the rollout within its group');
 
@@ -36,7 +36,7 @@ export const labViews: readonly LabView[] = [
 			c('name', 'VARCHAR', 'the name that it was given, such as its recipe’s'),
 			c('status', 'VARCHAR', 'as it was when it was last indexed: `running`, `finished`, `stopped`, ...'),
 			c('created', 'TIMESTAMP', 'when it began, UTC; null: not recorded'),
-			c('steps', 'BIGINT', 'steps that have rollouts'),
+			c('steps', 'BIGINT', 'steps that have rollouts; null where the trainer records none'),
 			c('last_step', 'BIGINT', 'the last of them'),
 			c('rollouts', 'BIGINT', 'rollouts in the index'),
 			c('skipped', 'BIGINT', 'records that could not be read'),

@@ -8,7 +8,8 @@ const numbers = v.array(v.nullable(v.number()));
 
 /** One line of rollouts/step_N.jsonl. `group` is unique within the step; a group's rollouts answer one prompt. */
 export const rolloutLineSchema = v.looseObject({
-	step: v.number(),
+	/** null: of another trainer, which records none. */
+	step: v.nullable(v.number()),
 	stage: v.string(),
 	group: v.number(),
 	index: v.number(),
@@ -52,4 +53,12 @@ export const textNotRecorded = 'not recorded';
 /** Whether the text of the completion is known; false: its trainer did not record it, so nothing in it can be counted. */
 export function hasText({ completion, extra }: RolloutLine): boolean {
 	return completion.length > 0 || extra?.text !== textNotRecorded;
+}
+
+/** The step by which places name the rollouts that have none. */
+export const noStep = 0;
+
+/** Of a rollout's step, before its group: "step 3, "; nothing where it is not known. */
+export function stepText({ step }: Pick<RolloutLine, 'step'>): string {
+	return step === null ? '' : `step ${step}, `;
 }

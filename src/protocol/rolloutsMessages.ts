@@ -52,6 +52,8 @@ export const runHeaderSchema = v.object({
 			}),
 		),
 	),
+	/** Its trainer records no steps: all rollouts lie at the one place `noStep`. */
+	stepless: v.optional(v.boolean()),
 	/** Steps that have rollouts of evaluations, ascending. */
 	validation: v.optional(v.array(v.number())),
 });

@@ -7,6 +7,7 @@ import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { combineRewards } from '../core/reward/combineRewards.ts';
 import { compareRows } from '../core/reward/comparison.ts';
 import type { Comparison } from '../protocol/comparison.ts';
+import { noStep } from '../protocol/rolloutLine.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
 import { type RecordedRollouts, readRecordedRollouts } from './recordedRollouts.ts';
 import type { RewardRunner } from './rewardRunner.ts';
@@ -165,7 +166,7 @@ export async function compareRewards(request: CompareRequest): Promise<Compariso
 				errors[i] === undefined ? [] : [`${label}: ${errors[i]}`],
 			);
 			return {
-				step: line.step,
+				step: line.step ?? noStep,
 				group: line.group,
 				index: line.index,
 				prompt: row.prompt,

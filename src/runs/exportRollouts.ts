@@ -21,7 +21,7 @@ import { messageText } from '../core/trace/messageText.ts';
 import { parseTrace } from '../core/trace/parseTrace.ts';
 import { type Perturbation, stepsOf } from '../core/trace/perturb.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
-import type { RolloutLine } from '../protocol/rolloutLine.ts';
+import { noStep, type RolloutLine } from '../protocol/rolloutLine.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { AtomicLines } from './atomicLines.ts';
 import { formatLine } from './jsonLines.ts';
@@ -385,7 +385,7 @@ class Export {
 		const of = keyOf(line);
 		const donors = this.#donors.filter((one) => one.of !== of).flatMap(({ steps }) => steps);
 		if (perturb.kind === 'insert-steps') this.#keepSteps(line);
-		const random = Random.of(seed, perturb.kind, line.step, line.group, line.index);
+		const random = Random.of(seed, perturb.kind, line.step ?? noStep, line.group, line.index);
 		return { perturb: { perturbation: perturb, tags, random, donors } };
 	}
 

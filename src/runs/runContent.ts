@@ -60,7 +60,7 @@ export interface RunContent {
 	readonly format: string;
 	/** Of a foreign run: made from what its files tell; `foreign` names the trainer. */
 	record(): Promise<AnyRunRecord>;
-	/** Steps that have rollouts, ascending. A format without steps has them all at step 0. */
+	/** Steps that have rollouts, ascending. A format without steps has them all at `noStep`, and each with the step null. */
 	steps(split?: RolloutSplit): Promise<number[]>;
 	/** Whether the format records steps at all. */
 	readonly hasSteps: boolean;

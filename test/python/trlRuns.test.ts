@@ -52,7 +52,7 @@ interface Known {
 
 /** What TRL computed for a completion of a step: its log of training at step N is of what was generated before it. */
 function computed(name: Name, split: RolloutSplit, { step, completion }: RolloutLine): Known[] {
-	const of = split === 'train' ? { mode: 'train', step: step - 1 } : { mode: 'eval', step };
+	const of = split === 'train' ? { mode: 'train', step: Number(step) - 1 } : { mode: 'eval', step };
 	return trained(name)
 		.generations.filter((one) => one.mode === of.mode && one.step === of.step)
 		.flatMap(({ completions, totals, advantages }) =>

@@ -16,7 +16,7 @@ import type { Feedback } from '../../src/protocol/feedback.ts';
 import type { RolloutLine } from '../../src/protocol/rolloutLine.ts';
 
 const tags = resolveTemplate('r1');
-const rollout = (index: number, completion: string, accuracy: number): RolloutLine => ({
+const rollout = (index: number, completion: string, accuracy: number): RolloutLine & { step: number } => ({
 	...{ step: 40, stage: 'grpo', group: 3, index, prompt: '12*3+1=', completion, answer: '37', row: { a: 12, b: 3 } },
 	...{ rewards: { accuracy, format: 1 }, reward: accuracy + 0.2, advantage: 0, truncated: false },
 });
@@ -29,7 +29,10 @@ const steps = completionSteps(String(wrong.completion), tags, 'lines').map(({ te
 }));
 const sample = { prompt: String(wrong.prompt), answer: '37', steps, time: 1_763_640_000 };
 
-const rated = ({ step, group, index, prompt, completion, reward }: RolloutLine, rating: 2 | 5): Feedback => ({
+const rated = (
+	{ step, group, index, prompt, completion, reward }: RolloutLine & { step: number },
+	rating: 2 | 5,
+): Feedback => ({
 	...{
 		kind: 'rating',
 		format: 1,

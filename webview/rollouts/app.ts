@@ -28,7 +28,7 @@ import { type Command, commandOf } from './keys.ts';
 import { LabelView } from './labelView.ts';
 import { ModeBar } from './modeBar.ts';
 import { Notes } from './notes.ts';
-import type { Change, RolloutsModel } from './rolloutsModel.ts';
+import { type Change, capital, type RolloutsModel } from './rolloutsModel.ts';
 import { tokenViews } from './savedState.ts';
 import { ScanModel } from './scanModel.ts';
 import { type MarkKind, markKinds } from './textMarks.ts';
@@ -308,7 +308,7 @@ export class App extends Disposable {
 			case 'newer-step':
 			case 'older-step':
 				model.moveStep(command === 'newer-step' ? 1 : -1);
-				this.#live.announce(`Step ${model.step ?? ''}`);
+				this.#live.announce(model.step === null ? '' : capital(model.stepText(model.step)));
 				break;
 			case 'search':
 				this.#filters.focus();

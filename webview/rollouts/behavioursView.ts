@@ -12,7 +12,7 @@ import { emptyState } from '../lib/emptyState.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type BehaviourExample, BehaviourHistory, type BehaviourMeasure, spread } from './behaviourHistory.ts';
-import type { RolloutsModel } from './rolloutsModel.ts';
+import { capital, type RolloutsModel } from './rolloutsModel.ts';
 import { ScanBar } from './scanBar.ts';
 import type { ScanModel } from './scanModel.ts';
 
@@ -211,7 +211,8 @@ export class BehavioursView extends Disposable {
 	#describe(row: number): string {
 		const at = this.#history.rows[row];
 		if (!at) return '';
-		return `Step ${at.step}: ${titles.map((title, i) => `${title} ${this.#value(i, row)}`).join(', ')}`;
+		const step = capital(this.#model.stepText(at.step, ': '));
+		return `${step}${titles.map((title, i) => `${title} ${this.#value(i, row)}`).join(', ')}`;
 	}
 
 	#drawLegend(): void {
@@ -238,7 +239,11 @@ export class BehavioursView extends Disposable {
 			});
 			return node;
 		});
-		fill(this.#legend, ...buttons, step !== undefined && element('span', { class: 'quiet' }, `at step ${step}`));
+		fill(
+			this.#legend,
+			...buttons,
+			step !== undefined && element('span', { class: 'quiet' }, this.#model.stepText(step)),
+		);
 	}
 
 	#fillTable(): void {
@@ -270,7 +275,7 @@ export class BehavioursView extends Disposable {
 						{ class: 'moment-head' },
 						element('strong', null, titles[i]),
 						first
-							? element('span', null, `step ${first.step}`)
+							? element('span', null, this.#model.stepText(first.step))
 							: element('span', { class: 'quiet' }, all ? 'not seen' : 'not seen so far'),
 						change !== null &&
 							first !== undefined &&
@@ -311,9 +316,13 @@ export class BehavioursView extends Disposable {
 			{
 				class: 'example',
 				attributes: { type: 'button' },
-				title: `Open completion ${index} of group ${group} at step ${step}`,
+				title: `Open completion ${index} of ${this.#model.placeText({ step, group })}`,
 			},
-			element('span', { class: 'quiet example-place' }, `step ${step} · group ${group} · #${index}`),
+			element(
+				'span',
+				{ class: 'quiet example-place' },
+				`${this.#model.stepText(step, ' · ')}group ${group} · #${index}`,
+			),
 			element(
 				'span',
 				{ class: 'example-text' },

@@ -38,7 +38,7 @@ export class Browser extends Disposable {
 				label: 'Steps',
 				class: 'step-list',
 				rowHeight: stepHeight,
-				draw: (row, i) => drawStep(row, model.steps.rows[i] as StepRow),
+				draw: (row, i) => drawStep(row, model.steps.rows[i] as StepRow, model.run?.stepless === true),
 				onSelect: (i) => model.selectStep((model.steps.rows[i] as StepRow).step),
 			}),
 		);
@@ -144,9 +144,11 @@ function fact(name: string, title: string, words: string, value: string): HTMLEl
 	return element('span', { class: name, title }, unseen(words), value);
 }
 
-function drawStep(row: HTMLElement, { step, stage, reward, dead }: StepRow): void {
+function drawStep(row: HTMLElement, { step, stage, reward, dead }: StepRow, stepless: boolean): void {
 	row.append(
-		element('span', { class: 'step-number' }, unseen('Step '), step),
+		stepless
+			? element('span', { class: 'step-number', title: 'Its trainer records no steps' }, 'unknown')
+			: element('span', { class: 'step-number' }, unseen('Step '), step),
 		element('span', { class: 'step-reward' }, unseen(', mean reward '), formatNumber(reward, 3)),
 		element('span', { class: 'step-dead' }, unseen(', dead groups '), formatPercent(dead, 0)),
 	);

@@ -189,9 +189,7 @@ export class CompareView extends Disposable {
 		const facts = detail
 			? ` · ${formatNumber(detail.reward, 3)}${detail.correct === null ? '' : detail.correct ? ' ✓' : ' ✗'}`
 			: '';
-		const where = own
-			? ''
-			: `${place.split === 'validation' ? 'validation, ' : ''}step ${place.step}, group ${place.group}, `;
+		const where = own ? '' : `${place.split === 'validation' ? 'validation, ' : ''}${this.#model.placeText(place)}, `;
 		return `${where}#${place.index}${facts}`;
 	}
 

@@ -168,7 +168,7 @@ export class ContinueView extends Disposable {
 				{ class: 'one-head' },
 				button({ label: 'Back to the Group', icon: 'previous', onClick: () => this.#model.setMode('group') }).element,
 				this.#title,
-				element('span', { class: 'quiet' }, `step ${place.step}, group ${place.group}`),
+				element('span', { class: 'quiet' }, this.#model.placeText(place)),
 			),
 			element(
 				'div',

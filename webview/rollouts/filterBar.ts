@@ -152,7 +152,10 @@ export class FilterBar extends Disposable {
 		const active = activeFilters(filters);
 		this.#clear.setHidden(active === 0);
 		if (stepContent.state !== 'ready') {
-			setText(this.#result, stepContent.state === 'loading' ? `Loading step ${step ?? ''}…` : '');
+			setText(
+				this.#result,
+				stepContent.state === 'loading' ? `Loading ${step === null ? '' : this.#model.stepText(step)}…` : '',
+			);
 			return;
 		}
 		const total = stepContent.value.groups.reduce((sum, group) => sum + group.index.length, 0);

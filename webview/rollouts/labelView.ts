@@ -117,10 +117,7 @@ export class LabelView extends Disposable {
 		}
 		const { place, steps, rule } = content;
 		setText(this.#title, `Label the steps of #${place.index}`);
-		setText(
-			this.#progress,
-			`${this.#labels.rated} of ${steps.length} rated · step ${place.step}, group ${place.group}`,
-		);
+		setText(this.#progress, `${this.#labels.rated} of ${steps.length} rated · ${this.#model.placeText(place)}`);
 		setText(this.#fault, unsaved ? `Not saved: ${unsaved}` : '');
 		this.#fault.hidden = unsaved === null;
 		this.#undo.setDisabled(!this.#labels.canUndo);

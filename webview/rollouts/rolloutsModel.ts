@@ -51,6 +51,9 @@ export type Change =
 const idle = { state: 'idle' } as const;
 const loading = { state: 'loading' } as const;
 
+/** With a capital letter, for the beginning of a line. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /**
  * Everything the panel shows and how one moves in it; knows no document. A choice that a person makes among groups or
  * completions ends following, so that what is read stays; new steps are then only counted.
@@ -122,6 +125,16 @@ export class RolloutsModel extends Disposable {
 			pair: this.pair.filter((place) => place !== null),
 			one: this.one,
 		};
+	}
+
+	/** Where a group is, in words: "step 3, group 1"; without the step where its trainer records none. */
+	placeText({ step, group }: Pick<Place, 'step' | 'group'>): string {
+		return `${this.stepText(step, ', ')}group ${group}`;
+	}
+
+	/** "step 3" and what separates it from the rest; nothing where the trainer records no steps. */
+	stepText(step: number, then = ''): string {
+		return this.run?.stepless === true ? '' : `step ${step}${then}`;
 	}
 
 	/** The steps of the chosen split. */

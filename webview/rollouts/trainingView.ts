@@ -12,7 +12,7 @@ import { type RewardRange, rewardBars, rewardRange } from './bars.ts';
 import { cardContext } from './cardContext.ts';
 import { CardStrip } from './cardStrip.ts';
 import { answerCounts, changedAnswers, meanOf } from './promptHistory.ts';
-import type { RolloutsModel } from './rolloutsModel.ts';
+import { capital, type RolloutsModel } from './rolloutsModel.ts';
 import { ScanBar } from './scanBar.ts';
 import type { ScanModel } from './scanModel.ts';
 
@@ -229,7 +229,7 @@ export class TrainingView extends Disposable {
 		const { rollouts } = content;
 		fill(
 			this.#heading,
-			element('h2', null, `Step ${place.step}, group ${place.group}`),
+			element('h2', null, capital(this.#model.placeText(place))),
 			button({
 				label: 'Open This Group',
 				onClick: () => model.show({ ...place, index: null }),

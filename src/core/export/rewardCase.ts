@@ -1,4 +1,4 @@
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { type RolloutLine, stepText } from '../../protocol/rolloutLine.ts';
 import type { Expectation } from '../../protocol/verification.ts';
 import { judgingReward } from '../reward/correctness.ts';
 import { asTexts } from './textForms.ts';
@@ -34,7 +34,7 @@ export function rewardCase(line: RolloutLine, { reward, of }: RewardCaseOptions 
 	if (typeof texts === 'string') return texts;
 	const { row } = line;
 	return {
-		name: `step ${line.step}, group ${line.group}, rollout ${line.index}`,
+		name: `${stepText(line)}group ${line.group}, rollout ${line.index}`,
 		...(of === undefined ? {} : { reward: of }),
 		...texts,
 		...(line.answer === undefined || line.answer === null ? {} : { answer: line.answer }),

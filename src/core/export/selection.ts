@@ -1,4 +1,4 @@
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { noStep, type RolloutLine } from '../../protocol/rolloutLine.ts';
 import { correctness } from '../reward/correctness.ts';
 
 /** Which rollouts are exported; what is absent does not choose. All must hold. */
@@ -18,12 +18,13 @@ export interface RolloutSelection {
 	readonly bestPerGroup?: number;
 }
 
-/** Whether a step can hold anything of a selection. */
-export function selectsStep(step: number, { steps, groups, rollouts }: RolloutSelection): boolean {
-	if (steps?.from !== undefined && step < steps.from) return false;
-	if (steps?.to !== undefined && step > steps.to) return false;
-	if (groups !== undefined && !groups.some((place) => place.step === step)) return false;
-	return rollouts === undefined || rollouts.some((place) => place.step === step);
+/** Whether a step can hold anything of a selection; one that is not known (null) is in no range. */
+export function selectsStep(step: number | null, { steps, groups, rollouts }: RolloutSelection): boolean {
+	if (steps?.from !== undefined && (step === null || step < steps.from)) return false;
+	if (steps?.to !== undefined && (step === null || step > steps.to)) return false;
+	const place = step ?? noStep;
+	if (groups !== undefined && !groups.some((one) => one.step === place)) return false;
+	return rollouts === undefined || rollouts.some((one) => one.step === place);
 }
 
 /** Whether a selection takes the rollout at a place, as far as its place tells. */
@@ -50,8 +51,8 @@ export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) =>
 	return (line) => {
 		const { step, group, index, reward } = line;
 		if (!selectsStep(step, { ...(selection.steps && { steps: selection.steps }) })) return 'of other steps';
-		if (groups !== undefined && !groups.has(`${step} ${group}`)) return 'of other groups';
-		if (rollouts !== undefined && !rollouts.has(`${step} ${group} ${index}`)) return 'not selected';
+		if (groups !== undefined && !groups.has(`${step ?? noStep} ${group}`)) return 'of other groups';
+		if (rollouts !== undefined && !rollouts.has(`${step ?? noStep} ${group} ${index}`)) return 'not selected';
 		if (minReward !== undefined || maxReward !== undefined) {
 			if (reward === null || !Number.isFinite(reward)) return 'without a reward';
 			if (minReward !== undefined && reward < minReward) return `with a reward below ${minReward}`;

@@ -7,7 +7,7 @@ import type { TraceTags } from '../../core/trace/trace.ts';
 import { thinkingSpan } from '../../core/trace/traceCounter.ts';
 import type { Cell, LabMethod, LabParams, LabResult, ResultTable } from '../../protocol/lab.ts';
 import type { BehaviourRow, PromptRow } from '../../protocol/microscopeMessages.ts';
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { noStep, type RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RolloutPlace, RolloutSplit, RunContent } from '../../runs/runContent.ts';
 import { firstExample } from './behaviourScan.ts';
 import { addToRow, emptyRow, mostListed } from './promptScan.ts';
@@ -46,7 +46,7 @@ interface Found {
 
 function foundIn(table: ResultTable): Found[] {
 	return [...records(table)].map((cell) => ({
-		step: Number(cell('step')),
+		step: Number(cell('step') ?? noStep),
 		place: {
 			file: String(cell('file')),
 			offset: Number(cell('byte_offset')),
@@ -147,18 +147,19 @@ export async function indexedBehaviours(
 	signal: AbortSignal,
 ): Promise<void> {
 	const where = 'split = $split and run in (select run from runs where folder = $folder or folder = $real)';
+	const place = `coalesce(step, ${noStep})`;
 	const parameters = { split, folder, real: content.folder };
 	const sums = columnNames.map(
 		(name) => `count(*) filter (${name} > 0) as showing_${name}, coalesce(sum(${name}), 0)::BIGINT as total_${name}`,
 	);
 	const ask = (sql: string, limit: number) => lab.request('sql', { sql, limit, parameters }, signal);
 	const table = await ask(
-		`select step, count(*) as n, ${sums.join(', ')} from rollouts where ${where} group by step order by step`,
+		`select ${place} as place, count(*) as n, ${sums.join(', ')} from rollouts where ${where} group by place order by place`,
 		1_000_000,
 	);
 	const rows = new Map<number, BehaviourRow>();
 	for (const cell of records(table)) {
-		const step = Number(cell('step'));
+		const step = Number(cell('place'));
 		const rollouts = Number(cell('n'));
 		count.rollouts += rollouts;
 		rows.set(step, {
@@ -175,7 +176,7 @@ export async function indexedBehaviours(
 		const steps = having.filter((_, i) => i % every === 0);
 		const examples = await ask(
 			`select step, group_id, "index", file, byte_offset, byte_length, item from rollouts
-			where ${where} and ${name} > 0 and step in (${steps.map((step) => Math.trunc(step)).join(', ')})
+			where ${where} and ${name} > 0 and ${place} in (${steps.map((step) => Math.trunc(step)).join(', ')})
 			qualify row_number() over (partition by step order by group_id, "index") = 1 order by step`,
 			mostExamples + 1,
 		);

@@ -61,6 +61,7 @@ export class RolloutsSession extends Disposable {
 	/** Steps with rollouts of evaluations, and when they were last listed. */
 	#validation: readonly number[] = [];
 	#listed = 0;
+	#stepless = false;
 	#recipe: RecipeFacts = { think: null, answer: null, weights: [] };
 	#headerChanged = false;
 	#sequence = 0;
@@ -136,8 +137,10 @@ export class RolloutsSession extends Disposable {
 		const tail = followRun(this.#run, pollMs === undefined ? {} : { pollMs });
 		this.#tail = tail;
 		const recipeFacts = readRecipeFacts(this.#run, () => this.content());
-		const [recipe] = await Promise.all([recipeFacts, this.#givenName.look(), this.#listValidation()]);
+		const hasSteps = this.content().then((content) => content.hasSteps);
+		const [recipe, steps] = await Promise.all([recipeFacts, hasSteps, this.#givenName.look(), this.#listValidation()]);
 		if (this.#tail !== tail) return;
+		this.#stepless = !steps;
 		this.#recipe = recipe;
 		tail.onEvent((event) => this.#take(tail, event));
 		tail.start();
@@ -244,6 +247,7 @@ export class RolloutsSession extends Disposable {
 			step: this.#record?.step ?? null,
 			...this.#recipe,
 			trainer: this.#trainer(),
+			...(this.#stepless ? { stepless: true } : {}),
 			validation: [...this.#validation],
 		};
 	}

@@ -78,7 +78,7 @@ export class ForeignStep implements StepRollouts {
 				}
 				const { foreign, place } = read;
 				const numbered = consecutive ? numbers.consecutive(foreign.groupKey, size) : numbers.byKey(foreign.groupKey);
-				const rollout = lineOf(foreign, file.files, this.#options.step, numbered);
+				const rollout = lineOf(foreign, file, this.#options.step, numbered);
 				yield { rollout, place: { ...place, ...numbered }, fault: null };
 			}
 			numbers.close();
@@ -95,7 +95,7 @@ export class ForeignStep implements StepRollouts {
 		const frame = await frames.frame({ offset: place.offset, length: place.length, number });
 		const foreign = rolloutsIn(frame, file, item, await this.#companion(file), this.#options.learnt).at(item);
 		if (foreign === undefined) throw changed(place.file);
-		return lineOf(foreign, file.files, this.#options.step, place);
+		return lineOf(foreign, file, this.#options.step, place);
 	}
 
 	async close(): Promise<void> {
@@ -333,11 +333,18 @@ function faultIn({ prompt, completion, groupKey }: ForeignRollout): string | nul
 	return typeof groupKey === 'string' || typeof groupKey === 'number' ? null : 'has no group';
 }
 
-function lineOf(foreign: ForeignRollout, files: RolloutFiles, step: number, { group, index }: Numbered): RolloutLine {
-	const { step: _, groupKey: __, rewards, reward, advantage, truncated, stage, ...rest } = foreign;
+function lineOf(
+	foreign: ForeignRollout,
+	{ match, files }: Pick<StepFile, 'match' | 'files'>,
+	step: number,
+	{ group, index }: Numbered,
+): RolloutLine {
+	const { step: own, groupKey: _, rewards, reward, advantage, truncated, stage, ...rest } = foreign;
+	// What neither a path nor a record gives a step lies with step 0, and is of none.
+	const known = stepIn(match.parts) !== null || typeof own === 'number';
 	return {
 		...rest,
-		step,
+		step: known ? step : null,
 		stage: stage ?? files.split,
 		group,
 		index,

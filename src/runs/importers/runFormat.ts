@@ -88,7 +88,7 @@ export interface RunFormat {
 	readonly title: string;
 	/** What a folder must hold, in words, for the sentence that says what was looked for. */
 	readonly looksFor: string;
-	/** False: the format has no steps (an evaluation): all at step 0. */
+	/** False: the format has no steps (an evaluation): all rollouts lie at `noStep`. */
 	readonly hasSteps: boolean;
 	readonly rollouts: readonly RolloutFiles[];
 	readonly metrics: readonly MetricFiles[];

@@ -11,7 +11,7 @@ import { messageText } from '../../../src/core/trace/messageText.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../src/core/trace/repetition.ts';
 import { Lab, labelsOf } from '../../../src/lab/lab.ts';
-import { hasText } from '../../../src/protocol/rolloutLine.ts';
+import { hasText, noStep } from '../../../src/protocol/rolloutLine.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { expected, fixtureFolder, fixtures } from '../runs/importers/foreignFixtures.ts';
 import { folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
@@ -27,15 +27,12 @@ async function compareWithReading(lab: Lab, run: string): Promise<number> {
 	for (const split of ['train', 'validation'] as const) {
 		for (const step of await content.steps(split)) {
 			const { rows, columns } = await lab.rollouts({
-				filter: { runs: [run], split, steps: { from: step, to: step } },
+				filter: { runs: [run], split },
 				limit: 100_000,
 			});
-			const byKey = new Map(
-				rows.map((row) => {
-					const entry = Object.fromEntries(columns.map(({ name }, i) => [name, row[i]]));
-					return [`${entry.group_id} ${entry.index}`, entry];
-				}),
-			);
+			const entries = rows.map((row) => Object.fromEntries(columns.map(({ name }, i) => [name, row[i]])));
+			const ofStep = entries.filter((entry) => (entry.step ?? noStep) === step);
+			const byKey = new Map(ofStep.map((entry) => [`${entry.group_id} ${entry.index}`, entry]));
 			const rollouts = await content.open(step, split);
 			for await (const { rollout, place } of rollouts.rollouts()) {
 				if (rollout === null) continue;
@@ -43,6 +40,7 @@ async function compareWithReading(lab: Lab, run: string): Promise<number> {
 				assert.ok(row, `${run}: step ${step}, group ${place.group}, rollout ${place.index} is missing`);
 				const text = messageText(rollout.completion);
 				const { share, ngrams } = findRepetition(text);
+				assert.equal(row.step === null, rollout.step === null);
 				const told = {
 					reward: row.reward,
 					advantage: row.advantage,

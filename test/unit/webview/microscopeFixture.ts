@@ -42,7 +42,7 @@ function line({ step, group, index, completion, right = false }: Made, more: Par
 
 /** Every value that a token can be coloured by. */
 export function withTokens(rollout: RolloutLine, seed = 1): RolloutLine {
-	const random = Random.of(seed, 'tokens', rollout.step, rollout.group, rollout.index);
+	const random = Random.of(seed, 'tokens', rollout.step ?? 0, rollout.group, rollout.index);
 	const text = pieces(rollout.completion as string);
 	const logprob = text.map(() => -Math.round(random.next() ** 3 * 4e4) / 1e4);
 	return {

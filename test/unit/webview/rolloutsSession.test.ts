@@ -10,6 +10,7 @@ import { renameRun } from '../../../src/runs/runActions.ts';
 import { runFiles } from '../../../src/runs/runFiles.ts';
 import { widestGroup } from '../../../webview/rollouts/order.ts';
 import { RolloutsModel } from '../../../webview/rollouts/rolloutsModel.ts';
+import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
 import { writeMicroscopeRun } from './microscopeFixture.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
 
@@ -350,6 +351,15 @@ test('a group that is shown beside the open one does not end its loading, nor is
 });
 
 /** A step of three groups: all wrong, one of four right, half right; group 2 has a completion three times. */
+test('a run whose trainer records no steps names none', limit, async (context) => {
+	const { model, groupReady, dispose } = connect(fixtureFolder('verifiers-v1'));
+	context.after(dispose);
+	await groupReady();
+	assert.equal(model.run?.stepless, true);
+	assert.equal(model.steps.rows.length, 1);
+	assert.equal(model.placeText({ step: model.step ?? 0, group: 3 }), 'group 3');
+});
+
 async function writeAlike(run: string): Promise<void> {
 	await writeRecord(run, runRecord());
 	const rewards = [

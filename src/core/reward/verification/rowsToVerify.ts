@@ -1,5 +1,5 @@
 import { hashText, Random } from '../../../base/random.ts';
-import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import { noStep, type RolloutLine, stepText } from '../../../protocol/rolloutLine.ts';
 import type { ChatMessage, ScoreRow } from '../../../protocol/scorer.ts';
 import type { Problem } from '../../dataset/problem.ts';
 import { renderPrompt, type Template } from '../../text/template.ts';
@@ -133,12 +133,12 @@ export function rolloutRows(
 		groups.set(line.group, group);
 		return {
 			source: 'rollout',
-			label: `step ${line.step}, group ${line.group}, completion ${line.index}`,
+			label: `${stepText(line)}group ${line.group}, completion ${line.index}`,
 			group,
 			batch,
 			row: rolloutScoreRow(line),
 			recorded: line.rewards,
-			rollout: { step: line.step, group: line.group, index: line.index },
+			rollout: { step: line.step ?? noStep, group: line.group, index: line.index },
 			...(place ? { place } : {}),
 		};
 	});

@@ -93,7 +93,7 @@ export const skyRl: RunFormat = {
 	metrics: folders.map((folder) => ({ pattern: `${folder}${means}.jsonl`, form: 'jsonl', metrics: skyRlMeans })),
 	notes: [
 		'SkyRL writes the rollouts of its evaluations alone: they are what is shown at each step.',
-		'An evaluation by itself (eval_only) has no step: it is shown at step 0.',
+		'An evaluation by itself (eval_only) has no step.',
 		'It writes no id of a group: rollouts of one step and data source with the same prompt are taken for one.',
 		'A score by token is shown as the sum of its parts. Advantages and tokens are not recorded.',
 	],

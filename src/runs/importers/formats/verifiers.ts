@@ -31,7 +31,7 @@ export const verifiers: RunFormat = {
 	],
 	metrics: [],
 	notes: [
-		'An evaluation has no steps; all of it is at step 0.',
+		'An evaluation has no steps.',
 		'An evaluation by itself records no groups: the rollouts of one task are a group.',
 		'The reward is the sum of the scores by their weights; null means that a rollout was not scored.',
 	],

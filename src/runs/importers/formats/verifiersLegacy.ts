@@ -14,7 +14,7 @@ export const verifiersLegacy: RunFormat = {
 	rollouts: [{ pattern: rows, form: 'jsonl', split: 'train', rollouts: evaluationRow }],
 	metrics: [],
 	notes: [
-		'An evaluation has no steps; all of it is at step 0.',
+		'An evaluation has no steps.',
 		'A group is the rollouts of one example.',
 		'A rollout that failed has reward 0 and no completion; its error is kept.',
 	],

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { FactsOfRollouts } from '../../../../src/core/diagnosis/factsOfRollouts.ts';
+import { type RewardCase, rewardCase } from '../../../../src/core/export/rewardCase.ts';
 import { reportMarkdown } from '../../../../src/core/report/reportMarkdown.ts';
 import { presentRun } from '../../../../src/host/runPresentation.ts';
-import { textNotRecorded } from '../../../../src/protocol/rolloutLine.ts';
+import type { TextHit } from '../../../../src/protocol/lab.ts';
+import { noStep, type RolloutLine, textNotRecorded } from '../../../../src/protocol/rolloutLine.ts';
 import { exportRollouts } from '../../../../src/runs/exportRollouts.ts';
 import { inspectRun } from '../../../../src/runs/inspectRun.ts';
 import { openRun } from '../../../../src/runs/openRun.ts';
@@ -60,6 +62,53 @@ describe('what a trainer does not record', () => {
 			const report = reportMarkdown(document);
 			assert.equal(/steps.*not recorded/.test(report), stepless, report.slice(0, 1000));
 			assert.doesNotMatch(report, /\| step \| 0 \|/);
+		}
+	});
+
+	it('of a step is null in rollouts, index, search and exports, and no range of steps has it', async (context) => {
+		for (const name of ['verifiers-v1', 'verifiers-legacy'] as const) {
+			const run = fixtureFolder(name);
+			const content = await openRun(run);
+			const split = 'train';
+			const opened = await content.open(noStep, split);
+			const found: RolloutLine[] = [];
+			for await (const { rollout } of opened.rollouts()) if (rollout !== null) found.push(rollout);
+			await opened.close();
+			assert.ok(found.length > 0 && found.every(({ step }) => step === null), name);
+			const lab = await labFor(context);
+			await lab.index(run);
+			const rows = async (sql: string) => (await lab.sql({ sql, limit: 5 })).rows;
+			assert.deepEqual(await rows('select distinct step from rollouts'), [[null]]);
+			assert.deepEqual(await rows('select distinct step from groups'), [[null]]);
+			assert.deepEqual(await rows('select distinct step from metrics where step is not null'), []);
+			assert.deepEqual(await rows('select steps, last_step, rollouts from runs'), [[null, null, found.length]]);
+			assert.equal((await lab.count({ filter: {} })).steps, 0);
+			assert.deepEqual((await lab.overTraining({ filter: {}, columns: ['characters'] })).points, []);
+			const steps = { from: 0, to: 0 };
+			assert.equal((await lab.rollouts({ filter: { steps }, limit: 5 })).rows.length, 0);
+			// A row opens its rollout all the same, by the one place where all of them are.
+			const [ref] = (await lab.rollouts({ filter: {}, limit: 1 })).refs ?? [];
+			assert.equal(ref?.step, noStep);
+			const group = { step: noStep, group: ref.group };
+			const ofGroup = (await lab.rollouts({ filter: { groups: [group] }, limit: 100 })).rows.length;
+			assert.equal((await lab.places({ run, split, ...group })).places.length, ofGroup);
+			const searched = async (filter: object) => {
+				const hits: TextHit[] = [];
+				const query = { pattern: '.', regex: true, caseSensitive: false };
+				await lab.search({ search: 's', query, filter, limit: 1000 }, (news) => void hits.push(...news.hits));
+				return hits;
+			};
+			const hits = await searched({});
+			assert.ok(hits.length > 0 && hits.every(({ stepless }) => stepless === true), name);
+			assert.deepEqual(await searched({ steps }), []);
+			assert.ok((await searched({ groups: [group] })).length > 0);
+			const out = join(await runOf(context, {}), 'out.jsonl');
+			const request = { as: 'sft', form: 'messages', split, tags: { think: null, answer: null } } as const;
+			await exportRollouts(content, { ...request, selection: { groups: [group] } }, out, { replace: false });
+			assert.equal((await readFile(out, 'utf8')).trim().split('\n').length, ofGroup);
+			const line = { ...(found[0] as RolloutLine), prompt: 'p', completion: 'c', rewards: { accuracy: 1 } };
+			assert.match((rewardCase(line) as RewardCase).name, /^group \d+, rollout \d+$/);
+			await assert.rejects(exportRollouts(content, { ...request, selection: { steps } }, out, { replace: true }));
 		}
 	});
 

@@ -19,7 +19,7 @@ describe('verifiers', () => {
 		const { run, train } = await madeRun({ 'traces.jsonl': tasks.map((task, i) => episode(`${i}`, task)) });
 		assert.deepEqual(groupsIn(train), [0, 1, 0, 2, 2, 3, 3]);
 		assert.equal(run.hasSteps, false);
-		assert.deepEqual(new Set(train.map(({ step }) => step)), new Set([0]));
+		assert.deepEqual(new Set(train.map(({ step }) => step)), new Set([null]));
 	});
 
 	it('has no tokens where none are recorded, and tells the length from the calls', async () => {
