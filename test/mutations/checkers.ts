@@ -82,16 +82,23 @@ export async function verdictsOf(
 	writeFileSync(join(base, 'plain', 'pytest.py'), '');
 	const environment = { PYTHONPATH: join(base, 'plain'), PYTHONDONTWRITEBYTECODE: '1' };
 	let next = 0;
+	const enough = new AbortController();
 	const work = async () => {
 		while (next < cases.length) {
 			const number = next++;
 			const one = cases[number] as CheckerCase;
 			const own = join(base, String(number));
 			mkdirSync(own);
-			const place = { folder: own, python: 'python3', environment, language, changed };
-			const { passed, parts, fault, atLoad, lines } = await checkAnswer(one.answer, one.tests, place);
+			const { passed, parts, fault, atLoad, lines } = await checkAnswer(one.answer, one.tests, {
+				...{ folder: own, python: 'python3', environment, language, changed },
+				...{ signal: enough.signal, onlyBusy: place !== null },
+			});
+			if (enough.signal.aborted) return;
 			const says = parts === 0 && fault !== null ? (atLoad ? 'load' : 'fault') : `${passed},${parts}`;
-			if (isEnough(one, says, lines.map(withoutVersions))) next = cases.length;
+			if (isEnough(one, says, lines.map(withoutVersions))) {
+				next = cases.length;
+				enough.abort();
+			}
 		}
 	};
 	await Promise.all([work(), work(), work()]);

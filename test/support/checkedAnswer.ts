@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CodeLanguage } from '../../src/rewards/codeTestsAnswer.ts';
@@ -28,6 +29,10 @@ export interface CheckerPlace {
 	readonly language?: CodeLanguage;
 	/** Texts of the harness, in place of the product's, by name. */
 	readonly changed?: Readonly<Record<string, string>>;
+	/** Ends both processes. */
+	readonly signal?: AbortSignal;
+	/** Both wait for each other for ever: ends them after some seconds in which neither does anything. */
+	readonly onlyBusy?: boolean;
 }
 
 /**
@@ -37,7 +42,7 @@ export interface CheckerPlace {
 export async function checkAnswer(
 	answer: string,
 	tests: object,
-	{ folder, python, environment = {}, language = 'python', changed = {} }: CheckerPlace,
+	{ folder, python, environment = {}, language = 'python', changed = {}, signal, onlyBusy = false }: CheckerPlace,
 ): Promise<CheckedAnswer> {
 	const spec = {
 		setup: [],
@@ -61,8 +66,15 @@ export async function checkAnswer(
 			env: { PATH: process.env.PATH, TMPDIR: folder, ...environment },
 		});
 	const [served, checking] = [start(join(harness, `answer_server.${endingOfTools}`)), start(own)];
-	// A checker that was changed may wait for ever.
-	const timer = setTimeout(() => checking.kill('SIGKILL'), 60_000);
+	// A checker that was changed may wait or compute for ever.
+	const end = () => checking.kill('SIGKILL');
+	const timer = setTimeout(end, 60_000);
+	signal?.addEventListener('abort', end);
+	const idle = setInterval(() => {
+		idleTimes = onlyBusy && isAsleep(checking.pid) && isAsleep(served.pid) ? idleTimes + 1 : 0;
+		if (idleTimes >= 8) end();
+	}, 500);
+	let idleTimes = 0;
 	checking.stdout.pipe(served.stdin).on('error', () => undefined);
 	served.stdout.pipe(checking.stdin).on('error', () => undefined);
 	served.stderr.resume();
@@ -72,8 +84,19 @@ export async function checkAnswer(
 	});
 	await once(checking, 'close');
 	clearTimeout(timer);
+	clearInterval(idle);
+	signal?.removeEventListener('abort', end);
 	served.kill('SIGKILL');
 	return verdictOf(text);
+}
+
+/** Whether a process waits for something else than a processor; one that has ended does, too. */
+function isAsleep(pid: number | undefined): boolean {
+	try {
+		return !/^\d+ \(.*\) [RD]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+	} catch {
+		return true;
+	}
 }
 
 /** What the checker's lines add up to. */

@@ -327,7 +327,20 @@ export const pythonCases: readonly CheckerCase[] = [
 			given(solution('return nums * nums'), asserted('assert Solution().square(3) == 9'), [1, 1]),
 		];
 	}),
-	given(square, asserted('assert solve(3) == 9\nassert solve(lambda: 3) == 9'), 'fault'),
+	given(square, asserted('assert solve(lambda: 3) == 9\nassert solve(3) == 9'), 'fault'),
+	given(
+		'class Many:\n    def sort(self, key):\n        return 9\ndef solve(x):\n    return Many()\n',
+		asserted('assert solve(3).sort(key=lambda x: x) == 9', 'solve(3)\nassert solve(lambda: 3)'),
+		[0, 2],
+	),
+	given(
+		'class Solution:\n    def solve(self, x):\n        return x.n\n',
+		{
+			...asserted('def check(candidate):\n    assert candidate(Node()) == 9\n'),
+			...{ entryPoint: 'Solution().solve', prompt: 'class Node:\n    n = 9\n' },
+		},
+		'fault',
+	),
 	given(
 		'def solve(x):\n    return x.n\n',
 		asserted('class Node:\n    n = 9\nassert solve(Node()) == 9', 'assert solve(3) == 9'),
@@ -568,6 +581,23 @@ export const javascriptCases: readonly CheckerCase[] = [
 		[1, 1],
 	),
 	given(jsSame, asserted('assert(solve(() => 1) === 1)'), 'fault'),
+	given(
+		'class Solution { solve(x) { return x(); } }',
+		{ ...asserted('assert(candidate(() => 1) === 1)'), entryPoint: 'Solution().solve' },
+		'fault',
+	),
+	given(
+		'function solve() { return { valueOf: () => 9, toString: () => "9", toJSON: () => 9, then: (done) => done(9), forEach: () => 9, at: { toString: 9 } }; }',
+		asserted(
+			'assert(solve(3) == 9)',
+			'assert([solve(3)].join() === "9")',
+			'assert(JSON.stringify(solve(3)) === "9")',
+			'assert((await solve(3)) === 9)',
+			'solve(3).forEach((x) => assert(x > 0))',
+			'assert(solve(3).at.toString === 9)',
+		),
+		[1, 6],
+	),
 	given(
 		'class A { valueOf() { return 9; } toString() { return "9"; } undefined() { return 9; } then(done) { done(9); } }\nfunction solve() { return new A(); }',
 		asserted(

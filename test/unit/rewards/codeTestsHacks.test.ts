@@ -147,6 +147,8 @@ const jsHacks: Readonly<Record<string, string>> = {
 	'a proxy':
 		'function solve() { return new Proxy({}, { get: () => 9, has: () => true, ownKeys: () => [], getPrototypeOf: () => Number.prototype }) }',
 	'a function': 'function solve() { return () => 9 }',
+	'a record that says what it is':
+		'function solve() { return { valueOf: () => 9, toString: () => "9", toJSON: () => 9, then: (done) => done(9) } }',
 	'assert replaced':
 		'const fake = Object.assign(() => {}, { strictEqual() {}, deepEqual() {}, equal() {}, deepStrictEqual() {}, ok() {} }); require("module")._load = () => fake; require("assert").strictEqual = () => {}; globalThis.assert = fake; var assert = fake; function solve() { return 1 }',
 	'globals replaced':

@@ -88,6 +88,9 @@ function remoteError([name, message]) {
 	return error;
 }
 
+/** What the language asks of an object by itself: to compare, to write and to await it. */
+const hidden = new Set(['then', 'valueOf', 'toString', 'toJSON']);
+
 /** Objects that live beside the answer; they equal nothing and show no properties by themselves. */
 const targets = new WeakMap();
 function remote(target, isCallable) {
@@ -102,9 +105,9 @@ function remote(target, isCallable) {
 	const callable = function () {};
 	const proxy = new Proxy(isCallable ? callable : {}, {
 		get(_, name) {
-			if (typeof name === 'symbol' || name === 'then' || name === 'valueOf' || name === 'toString') return undefined;
 			// As JSON it would be null, or nothing at all.
 			if (name === 'toJSON') return closed();
+			if (typeof name === 'symbol' || hidden.has(name)) return undefined;
 			return use({ op: 'get', attribute: name });
 		},
 		set(_, name, value) {
@@ -145,7 +148,9 @@ function encode(value) {
 	if (typeof value === 'object') {
 		return { t: 'record', v: Object.entries(value).map((pair) => pair.map((one) => encode(one))) };
 	}
-	throw new Misunderstood(`they pass a ${typeof value} to the answer, which can get plain values alone`);
+	const words = `they pass a ${typeof value} to the answer, which can get plain values alone`;
+	// What was called may be the answer's doing once it has given something: { forEach() {} } for a list.
+	throw state.calls === 0 ? new Misunderstood(words) : new TypeError(words);
 }
 
 const objects = new Map();
@@ -163,10 +168,13 @@ function decode(value) {
 			return v.map(decode);
 		case 'record': {
 			const record = {};
-			// No assignment: a key may be __proto__.
 			for (const [key, one] of v) {
+				const inner = decode(one);
+				// The language itself would ask the answer what the record equals.
+				const isAsked = hidden.has(key) && targets.has(inner);
+				// No assignment: a key may be __proto__.
 				Object.defineProperty(record, String(key), {
-					value: decode(one),
+					value: isAsked ? undefined : inner,
 					enumerable: true,
 					writable: true,
 					configurable: true,
@@ -441,8 +449,12 @@ function testedBy(entryPoint, scope) {
 	if (!('Solution' in scope)) return undefined;
 	let solution;
 	return (...args) => {
+		const { calls } = state;
 		solution ??= new scope.Solution();
-		return solution[method](...args);
+		const tested = solution[method];
+		// The test has seen nothing of it.
+		state.calls = calls;
+		return tested(...args);
 	};
 }
 
