@@ -22,12 +22,12 @@ const parts = v.picklist(['held-out', 'training']);
 
 /** Where problems come from. `limit`: the first so many; default: all that there are, of a generator 500. */
 export const problemsSpecSchema = v.variant('from', [
-	/** Rows of a JSONL file. */
+	/** Rows of a file: JSONL, JSON, CSV, TSV, Parquet or Arrow. Columns that are not named are guessed. */
 	v.object({
 		from: v.literal('file'),
 		path: text,
-		prompt: v.optional(text, 'prompt'),
-		answer: v.optional(text, 'answer'),
+		prompt: v.optional(text),
+		answer: v.optional(text),
 		/** The rows are this benchmark's, which then says what they are and how answers are judged. */
 		benchmark: v.optional(v.picklist(benchmarkNames)),
 		limit: v.optional(count(1e9)),

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { columnCell } from '../core/dataset/columnCell.ts';
 import { createTask } from '../core/dataset/createTask.ts';
-import { parseDatasetLine, promptKey } from '../core/dataset/datasetRows.ts';
+import { parseDatasetRow, promptKey } from '../core/dataset/datasetRows.ts';
 import type { Problem } from '../core/dataset/problem.ts';
+import { datasetColumns, guessMapping, type NamedColumns, withNamed } from '../core/dataset/table/columnMapping.ts';
+import type { TableRow } from '../core/dataset/table/tableRow.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
 import { type BenchmarkJudge, benchmarkProblem, benchmarks } from '../core/evaluation/benchmarks.ts';
 import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
@@ -13,10 +16,11 @@ import { decodeOrThrow } from '../protocol/decode.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
-import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
+import type { DataTable } from '../runs/dataset/dataTable.ts';
+import { openTable } from '../runs/dataset/openTable.ts';
+import { sampleTable } from '../runs/dataset/sampleTable.ts';
 import { openDataset } from '../runs/openDataset.ts';
 import { readResolvedRecipe } from '../runs/runReader.ts';
-import { openRegular } from '../runs/safeFile.ts';
 
 /** A line that is no problem. */
 export interface ProblemFault {
@@ -42,26 +46,23 @@ export interface ProblemSet {
 
 /** Of a generator, where no limit is given. */
 const defaultTaskProblems = 500;
-/** The longest line, in bytes. */
-const longestRow = 16 << 20;
 
 /** Opens a set of problems; its paths start at `folder`. Fails with `missing` and `invalid` before any is read. */
 export async function openProblemSet(spec: ProblemsSpec, folder: string): Promise<ProblemSet> {
 	switch (spec.from) {
 		case 'file': {
 			const path = resolve(folder, spec.path);
-			await (await openRegular(dirname(path), basename(path))).close();
-			const { prompt, answer, limit, benchmark } = spec;
-			const columns = { prompt, answer, solution: 'solution' };
-			const read: RowReader =
+			const { benchmark, limit, prompt, answer } = spec;
+			await (await openRows(path)).close();
+			const readerOf = (table: DataTable) =>
 				benchmark === undefined
-					? (line, number) => readRow(line, number, columns)
-					: (line) => readBenchmarkRow(line, benchmark);
+					? columnReader(table, { prompt, answer })
+					: Promise.resolve((row: TableRow) => benchmarkRow(row, benchmark));
 			return {
 				name: benchmark === undefined ? basename(path) : `${benchmark} (${basename(path)})`,
 				task: null,
 				judge: benchmark === undefined ? 'math' : benchmarks[benchmark].judge,
-				problems: (onFault) => distinct(fileProblems(path, read, onFault), limit ?? Number.POSITIVE_INFINITY),
+				problems: (onFault) => distinct(fileProblems(path, readerOf, onFault), limit ?? Number.POSITIVE_INFINITY),
 			};
 		}
 		case 'task': {
@@ -139,95 +140,83 @@ async function* distinct(problems: AsyncIterable<Problem>, limit: number): Async
 	}
 }
 
-/** The problem of a line of a JSONL file, counted from 1. Fails with `missing`, `invalid`, naming the line. */
+/** The problem of a row, counted from 1, where the file has lines by its line. Fails with `missing`, `invalid`. */
 export async function readProblemRow(path: string, wanted: number): Promise<SearchProblem> {
-	const columns = { prompt: 'prompt', answer: 'answer', solution: 'solution' };
-	for await (const { row, number } of fileRows(path, (line, number) => readRow(line, number, columns))) {
-		if (number < wanted) continue;
-		if (row === null) break;
-		if (typeof row !== 'string') {
-			return { prompt: row.prompt, answer: row.answer, row: row.row as Record<string, unknown> };
+	const table = await openRows(path);
+	try {
+		const read = await columnReader(table, {});
+		for await (const row of table.scan()) {
+			if (numberOf(row) < wanted) continue;
+			if (numberOf(row) > wanted) break;
+			const problem = read(row);
+			if (typeof problem !== 'string') {
+				return { prompt: problem.prompt, answer: problem.answer, row: problem.row as Record<string, unknown> };
+			}
+			const place = row.line === undefined ? 'row' : 'line';
+			throw new Failure(
+				'invalid',
+				`${path}, ${place} ${wanted}, ${problem}.`,
+				'Write the problem in place of --dataset.',
+			);
 		}
-		throw new Failure('invalid', `${path}, line ${number}: it ${row}.`, 'Write the problem in place of --dataset.');
+		throw new Failure('missing', `${path} has no row ${wanted}.`, 'Name another one with --row.');
+	} finally {
+		await table.close();
 	}
-	throw new Failure('missing', `${path} has no row ${wanted}.`, 'Name another one with --row.');
 }
+
+/** A problem, or why the row is none. */
+type RowReader = (row: TableRow) => Problem | string;
+
+const openRows = (path: string): Promise<DataTable> => openTable(path, { anyName: true });
+const numberOf = ({ line, row }: TableRow): number => line ?? row + 1;
 
 async function* fileProblems(
 	path: string,
-	read: RowReader,
+	readerOf: (table: DataTable) => Promise<RowReader>,
 	onFault: (fault: ProblemFault) => void,
 ): AsyncIterable<Problem> {
-	let found = 0;
-	for await (const { row, number } of fileRows(path, read)) {
-		if (row === null) continue;
-		if (typeof row === 'string') {
-			onFault({ line: number, message: row });
-			continue;
-		}
-		found++;
-		yield row;
-	}
-	if (found > 0) return;
-	throw new Failure('invalid', `${path} has no problem.`, 'Write one JSON object with a prompt on each line.');
-}
-
-interface Columns {
-	readonly prompt: string;
-	readonly answer: string;
-	readonly solution: string;
-}
-
-/** The lines of a file by their numbers, from 1; a text says why a line is no problem, null that it is blank. */
-async function* fileRows(
-	path: string,
-	read: RowReader,
-): AsyncIterable<{ readonly number: number; readonly row: Problem | string | null }> {
-	const handle = await openRegular(dirname(path), basename(path));
+	const table = await openRows(path);
 	try {
-		const lines = new LineSplitter(longestRow);
-		const buffer = Buffer.alloc(1 << 18);
-		let number = 0;
-		for (let ended = false; !ended; ) {
-			const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
-			ended = bytesRead === 0;
-			const dropped = lines.dropped;
-			const chunk = ended ? Buffer.from('\n') : Uint8Array.prototype.slice.call(buffer, 0, bytesRead);
-			const whole = lines.push(chunk);
-			// A chunk is shorter than the limit: what is too long has begun before it.
-			if (lines.dropped > dropped) yield { number: ++number, row: `is longer than ${longestRow} bytes` };
-			for (const line of whole) yield { number: ++number, row: read(line, number) };
+		const read = await readerOf(table);
+		let [found, first] = [0, ''];
+		for await (const row of table.scan()) {
+			const problem = read(row);
+			if (typeof problem === 'string') {
+				if (first === '') first = `: row ${numberOf(row)} ${problem}`;
+				onFault({ line: numberOf(row), message: problem });
+				continue;
+			}
+			found++;
+			yield problem;
 		}
+		if (found > 0) return;
+		throw new Failure('invalid', `${path} has no problem${first}.`, 'Name its columns with --prompt and --answer.');
 	} finally {
-		await handle.close();
+		await table.close();
 	}
 }
 
-/** A problem, why the line is none, or null for a blank line. */
-type RowReader = (line: Uint8Array, number: number) => Problem | string | null;
-
-function readBenchmarkRow(line: Uint8Array, benchmark: BenchmarkName): Problem | string | null {
-	if (line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)) return null;
-	const value = parseLine(line);
-	return value === undefined ? 'is not JSON' : benchmarkProblem(benchmark, value);
+function benchmarkRow({ value, fault }: TableRow, benchmark: BenchmarkName): Problem | string {
+	return value === null ? (fault ?? 'cannot be read') : benchmarkProblem(benchmark, value);
 }
 
-/** A problem, why the line is none, or null for a blank line. A row without an answer has none. */
-function readRow(line: Uint8Array, number: number, columns: Columns): Problem | string | null {
-	const bytes = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
-	const value = parseLine(bytes);
-	const lacking = isRecord(value) && !Object.hasOwn(value, columns.answer);
-	// A column that somebody named is there, or they meant another.
-	if (lacking && columns.answer !== 'answer') return `has no column ${JSON.stringify(columns.answer)}`;
-	const row = lacking ? { ...value, [columns.answer]: null } : null;
-	const text = row === null ? Buffer.from(bytes).toString('utf8') : JSON.stringify(row);
-	const parsed = parseDatasetLine(text, number, columns);
-	if (parsed.kind === 'blank') return null;
-	return parsed.kind === 'row' ? parsed.problem : parsed.fault.message;
+/** Reads rows by the columns that are named, and by guesses of the others. A row without an answer has none. */
+async function columnReader(table: DataTable, named: NamedColumns): Promise<RowReader> {
+	const { columns: found, values } = await sampleTable(table);
+	const columns = datasetColumns(withNamed(guessMapping(found, values), named));
+	return ({ row, value, fault, bare }) => {
+		if (value === null || bare) return bare ? 'is not a JSON object' : (fault ?? 'cannot be read');
+		const lacking = columnCell(value, columns.answer) === undefined;
+		// A column that somebody named is there, or they meant another.
+		if (lacking && named.answer !== undefined && named.answer !== 'answer') {
+			return `has no column ${JSON.stringify(named.answer)}`;
+		}
+		const isQuestion = lacking && columnCell(value, columns.prompt) !== undefined;
+		const parsed = parseDatasetRow(isQuestion ? { ...value, [columns.answer]: null } : value, row + 1, columns);
+		return parsed.kind === 'row' ? parsed.problem : parsed.fault.message;
+	};
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-	typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A text that is the same for the same problem, however the key is written: what is kept of many problems is short. */
 export function shortKey(key: string): string {

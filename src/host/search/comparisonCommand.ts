@@ -241,7 +241,7 @@ export class ComparisonCommand extends Disposable {
 				200,
 			)
 			.then((files) => files.filter(({ scheme }) => scheme === 'file').sort((a, b) => (a.path < b.path ? -1 : 1)));
-		const file = (path: string): ProblemsSpec => ({ from: 'file', path, prompt: 'prompt', answer: 'answer' });
+		const file = (path: string): ProblemsSpec => ({ from: 'file', path });
 		const answer = await askChoice<ProblemsSpec | 'file'>(
 			question,
 			Promise.resolve(found).then((files) => [

@@ -1,28 +1,16 @@
 import { goldText } from '../../core/dataset/answer.ts';
+import { usualColumns } from '../../core/dataset/table/columnMapping.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 
-/** Columns that datasets have problems and answers in, the usual ones first. */
-const promptColumns = ['prompt', 'question', 'problem', 'instruction', 'input', 'query', 'text'];
-const answerColumns = [
-	'answer',
-	'final_answer',
-	'gold',
-	'ground_truth',
-	'target',
-	'expected',
-	'solution',
-	'output',
-	'label',
-];
+const promptColumns = usualColumns.prompt;
+const answerColumns = [...usualColumns.answer, 'solution'];
 const longestPrompt = 200_000;
 
 /** The problem in a row of a dataset; null: there is none. Of messages the last one of the user is the problem. */
 export function problemOfRow(value: unknown): SearchProblem | null {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
 	const row = value as Record<string, unknown>;
-	const column = [...promptColumns, 'messages'].find(
-		(name) => Object.hasOwn(row, name) && promptOf(row[name]) !== null,
-	);
+	const column = promptColumns.find((name) => Object.hasOwn(row, name) && promptOf(row[name]) !== null);
 	if (column === undefined) return null;
 	const prompt = promptOf(row[column]) as string;
 	const answer = answerColumns

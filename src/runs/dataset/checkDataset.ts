@@ -3,7 +3,13 @@ import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { parseDatasetRow } from '../../core/dataset/datasetRows.ts';
 import { DatasetCounter, type DatasetReport } from '../../core/dataset/hygiene/datasetReport.ts';
-import { type ColumnMapping, datasetColumns, guessMapping } from '../../core/dataset/table/columnMapping.ts';
+import {
+	type ColumnMapping,
+	datasetColumns,
+	guessMapping,
+	type NamedColumns,
+	withNamed,
+} from '../../core/dataset/table/columnMapping.ts';
 import { inTurns } from '../importers/turns.ts';
 import type { OnWalk } from './dataTable.ts';
 import { rowsOf } from './exportRows.ts';
@@ -11,9 +17,6 @@ import { openTable } from './openTable.ts';
 import { problemOf } from './problemRows.ts';
 import { sampleTable } from './sampleTable.ts';
 import { openTests } from './walkOverlaps.ts';
-
-/** Columns that a person named; what is left out is guessed. */
-export type NamedColumns = { readonly [Role in 'prompt' | 'answer' | 'solution']?: string | undefined };
 
 export interface CheckedDataset extends DatasetReport {
 	readonly columns: ColumnMapping;
@@ -42,7 +45,7 @@ export async function checkDataset(
 	try {
 		const { columns: found, values } = await sampleTable(table);
 		const { because, ...guessed } = guessMapping(found, values);
-		const mapping = chosen(guessed, named);
+		const mapping = withNamed(guessed, named);
 		const columns = datasetColumns(mapping);
 		const tests = [];
 		for (const one of against) tests.push(await openTests(one, signal, named.prompt));
@@ -69,17 +72,6 @@ export async function checkDataset(
 	} finally {
 		await table.close();
 	}
-}
-
-/** How rows are read follows from where the answer is guessed to stand: it does not hold for another column. */
-function chosen(guessed: ColumnMapping, { prompt, answer, solution }: NamedColumns): ColumnMapping {
-	const own = answer !== undefined && answer !== guessed.answer;
-	return {
-		prompt: prompt ?? guessed.prompt,
-		answer: answer ?? guessed.answer,
-		solution: solution ?? (own && guessed.solution === guessed.answer ? null : guessed.solution),
-		preset: own || solution !== undefined ? null : guessed.preset,
-	};
 }
 
 /** @param action for a recipe, whose columns are options here */

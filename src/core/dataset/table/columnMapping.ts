@@ -23,7 +23,7 @@ export interface GuessedMapping extends ColumnMapping {
 const sampled = ['output', 'response', 'completion', 'chosen'] as const;
 
 /** Names that columns have in published datasets, the likeliest first. */
-const names = {
+export const usualColumns = {
 	prompt: ['prompt', 'question', 'problem', 'query', 'instruction', 'input', 'task', 'text', 'messages'],
 	answer: ['answer', 'final_answer', 'gold', 'gold_answer', 'ground_truth', 'expected', 'target', 'label', ...sampled],
 	solution: ['solution', 'rationale', 'reasoning', 'cot', 'chain_of_thought', 'explanation', 'thinking', ...sampled],
@@ -40,8 +40,8 @@ export function guessMapping(columns: readonly TableColumn[], sample: readonly R
 	const because: string[] = [];
 	const has = (name: string) => columns.some((column) => column.name === name);
 	const isRollouts = has('completion') && scored.some(has);
-	const byName = (role: keyof typeof names, taken: readonly (string | null)[]): string | null => {
-		for (const wanted of names[role]) {
+	const byName = (role: keyof typeof usualColumns, taken: readonly (string | null)[]): string | null => {
+		for (const wanted of usualColumns[role]) {
 			if (isRollouts && role !== 'prompt' && (sampled as readonly string[]).includes(wanted)) continue;
 			const found = columns.find(({ name }) => name.toLowerCase() === wanted && !taken.includes(name));
 			if (found !== undefined) {
@@ -50,7 +50,7 @@ export function guessMapping(columns: readonly TableColumn[], sample: readonly R
 			}
 		}
 		// Inside of objects, as in verl's "reward_model".
-		for (const wanted of names[role]) {
+		for (const wanted of usualColumns[role]) {
 			const outer = columns.find(({ name, type }) => type === 'object' && filled(`${name}.${wanted}`));
 			if (outer === undefined || role === 'prompt' || isRollouts) continue;
 			const name = `${outer.name}.${wanted}`;
@@ -98,6 +98,20 @@ export function guessMapping(columns: readonly TableColumn[], sample: readonly R
 		return { prompt, answer: boxed, solution: boxed, preset: 'math', because };
 	}
 	return { prompt, answer, solution, preset: null, because };
+}
+
+/** Columns that a person named; what is left out is guessed. */
+export type NamedColumns = { readonly [Role in 'prompt' | 'answer' | 'solution']?: string | undefined };
+
+/** How rows are read follows from where the answer is guessed to stand: it does not hold for another column. */
+export function withNamed(guessed: ColumnMapping, { prompt, answer, solution }: NamedColumns): ColumnMapping {
+	const own = answer !== undefined && answer !== guessed.answer;
+	return {
+		prompt: prompt ?? guessed.prompt,
+		answer: answer ?? guessed.answer,
+		solution: solution ?? (own && guessed.solution === guessed.answer ? null : guessed.solution),
+		preset: own || solution !== undefined ? null : guessed.preset,
+	};
 }
 
 /** As rows of a recipe's dataset are read; roles without a column have their usual names. */
