@@ -20,7 +20,7 @@ export type ProblemPart = 'held-out' | 'training';
 
 /** @param part of generators and runs, where none is named: held-out problems measure, the others are for training */
 export const problemOptionLines = (part: ProblemPart): readonly (readonly [string, string])[] => [
-	['--dataset FILE', 'Problems of a JSONL file, all of them; --prompt NAME and --answer NAME: its columns.'],
+	['--dataset FILE', 'Problems of a dataset file; --prompt NAME and --answer NAME: its columns (default: guessed).'],
 	['--task NAME', 'Problems of a generator: addition, countdown, ..., or {"task": NAME, ...}.'],
 	['--run RUN', "Problems of a run's dataset."],
 	['--part PART', `Of a generator or a run: held-out or training (default: ${part}).`],

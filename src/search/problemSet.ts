@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { columnCell } from '../core/dataset/columnCell.ts';
 import { createTask } from '../core/dataset/createTask.ts';
-import { parseDatasetRow, promptKey } from '../core/dataset/datasetRows.ts';
+import { promptKey } from '../core/dataset/datasetRows.ts';
 import type { Problem } from '../core/dataset/problem.ts';
-import { datasetColumns, guessMapping, type NamedColumns, withNamed } from '../core/dataset/table/columnMapping.ts';
 import type { TableRow } from '../core/dataset/table/tableRow.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
 import { type BenchmarkJudge, benchmarkProblem, benchmarks } from '../core/evaluation/benchmarks.ts';
@@ -17,8 +15,8 @@ import type { TaskDataset } from '../protocol/recipe.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
 import type { DataTable } from '../runs/dataset/dataTable.ts';
-import { openTable } from '../runs/dataset/openTable.ts';
-import { sampleTable } from '../runs/dataset/sampleTable.ts';
+import { placeOf } from '../runs/dataset/problemRows.ts';
+import { columnReader, numberOf, openRows, type RowReader, searchProblem } from '../runs/dataset/tableProblems.ts';
 import { openDataset } from '../runs/openDataset.ts';
 import { readResolvedRecipe } from '../runs/runReader.ts';
 
@@ -150,26 +148,15 @@ export async function readProblemRow(path: string, wanted: number): Promise<Sear
 			if (numberOf(row) > wanted) break;
 			const problem = read(row);
 			if (typeof problem !== 'string') {
-				return { prompt: problem.prompt, answer: problem.answer, row: problem.row as Record<string, unknown> };
+				return searchProblem(problem);
 			}
-			const place = row.line === undefined ? 'row' : 'line';
-			throw new Failure(
-				'invalid',
-				`${path}, ${place} ${wanted}, ${problem}.`,
-				'Write the problem in place of --dataset.',
-			);
+			throw new Failure('invalid', `${path}, ${placeOf(row)}, ${problem}.`, 'Write the problem in place of --dataset.');
 		}
 		throw new Failure('missing', `${path} has no row ${wanted}.`, 'Name another one with --row.');
 	} finally {
 		await table.close();
 	}
 }
-
-/** A problem, or why the row is none. */
-type RowReader = (row: TableRow) => Problem | string;
-
-const openRows = (path: string): Promise<DataTable> => openTable(path, { anyName: true });
-const numberOf = ({ line, row }: TableRow): number => line ?? row + 1;
 
 async function* fileProblems(
 	path: string,
@@ -199,23 +186,6 @@ async function* fileProblems(
 
 function benchmarkRow({ value, fault }: TableRow, benchmark: BenchmarkName): Problem | string {
 	return value === null ? (fault ?? 'cannot be read') : benchmarkProblem(benchmark, value);
-}
-
-/** Reads rows by the columns that are named, and by guesses of the others. A row without an answer has none. */
-async function columnReader(table: DataTable, named: NamedColumns): Promise<RowReader> {
-	const { columns: found, values } = await sampleTable(table);
-	const columns = datasetColumns(withNamed(guessMapping(found, values), named));
-	return ({ row, value, fault, bare }) => {
-		if (value === null || bare) return bare ? 'is not a JSON object' : (fault ?? 'cannot be read');
-		const lacking = columnCell(value, columns.answer) === undefined;
-		// A column that somebody named is there, or they meant another.
-		if (lacking && named.answer !== undefined && named.answer !== 'answer') {
-			return `has no column ${JSON.stringify(named.answer)}`;
-		}
-		const isQuestion = lacking && columnCell(value, columns.prompt) !== undefined;
-		const parsed = parseDatasetRow(isQuestion ? { ...value, [columns.answer]: null } : value, row + 1, columns);
-		return parsed.kind === 'row' ? parsed.problem : parsed.fault.message;
-	};
 }
 
 /** A text that is the same for the same problem, however the key is written: what is kept of many problems is short. */

@@ -27,6 +27,7 @@ import { showQuickPick } from '../quickInput.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, isForeign } from '../runView.ts';
+import { chooseDatasetFile, datasetFileChoices } from './datasetFiles.ts';
 import { askPolicy } from './policyQuestion.ts';
 import { askChoice, askText, type NoAnswer } from './questions.ts';
 import { runProblems } from './runProblems.ts';
@@ -234,32 +235,17 @@ export class ComparisonCommand extends Disposable {
 		policy: PolicySpec | null,
 	): Promise<{ readonly value: ProblemsSpec } | NoAnswer> {
 		const { store } = this.#needs;
-		const found = vscode.workspace
-			.findFiles(
-				'**/*.{jsonl,ndjson}',
-				'**/{node_modules,.git,runs,searches,comparisons,.trash,dist,venv,.venv}/**',
-				200,
-			)
-			.then((files) => files.filter(({ scheme }) => scheme === 'file').sort((a, b) => (a.path < b.path ? -1 : 1)));
 		const file = (path: string): ProblemsSpec => ({ from: 'file', path });
-		const answer = await askChoice<ProblemsSpec | 'file'>(
+		const answer = await askChoice<ProblemsSpec | null>(
 			question,
-			Promise.resolve(found).then((files) => [
+			datasetFileChoices().then((files) => [
 				...runProblems(store.runs, policy),
-				...files.map(({ fsPath }) => ({
-					label: `$(database) ${displayText(vscode.workspace.asRelativePath(fsPath), 200)}`,
-					value: file(fsPath),
-				})),
-				{ label: '$(folder-opened) Another dataset file...', value: 'file' as const },
+				...files.map(({ value, ...choice }) => ({ ...choice, value: value === null ? null : file(value.fsPath) })),
 			]),
 		);
 		if (answer === 'back' || answer === 'cancel') return answer;
-		if (answer.value !== 'file') return { value: answer.value };
-		const chosen = await vscode.window.showOpenDialog({
-			title: 'A dataset: one JSON object a line',
-			filters: { 'JSON lines': ['jsonl', 'ndjson'], 'All files': ['*'] },
-		});
-		const path = chosen?.[0]?.fsPath;
+		if (answer.value !== null) return { value: answer.value };
+		const path = (await chooseDatasetFile())?.fsPath;
 		return path === undefined ? 'back' : { value: file(path) };
 	}
 }

@@ -9,6 +9,8 @@ export interface Question {
 	/** Which of how many. */
 	readonly step: number;
 	readonly steps: number;
+	/** Offers to go back within the first step, too. */
+	readonly back?: boolean;
 }
 
 export interface Choice<T> extends vscode.QuickPickItem {
@@ -82,7 +84,7 @@ export function askText(
 
 function show(
 	input: vscode.QuickPick<never> | vscode.QuickPick<Choice<never>> | vscode.InputBox | vscode.QuickInput,
-	{ title, placeholder, step, steps }: Question,
+	{ title, placeholder, step, steps, back = step > 1 }: Question,
 	resolve: (answer: NoAnswer) => void,
 ): void {
 	const asked = input as vscode.InputBox;
@@ -93,7 +95,7 @@ function show(
 		asked.step = step;
 		asked.totalSteps = steps;
 	}
-	if (step > 1) asked.buttons = [vscode.QuickInputButtons.Back];
+	if (back) asked.buttons = [vscode.QuickInputButtons.Back];
 	asked.onDidTriggerButton((button) => {
 		if (button !== vscode.QuickInputButtons.Back) return;
 		resolve('back');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { problemsOf } from '../../../src/cli/problemArguments.ts';
 import type { ProblemsSpec } from '../../../src/protocol/strategyComparison.ts';
+import { firstProblems } from '../../../src/runs/dataset/tableProblems.ts';
 import { openProblemSet, readProblemRow } from '../../../src/search/problemSet.ts';
 import { folderFor } from './searchFixtures.ts';
 
@@ -74,6 +75,11 @@ describe('problems of searches', () => {
 		assert.deepEqual(await answers('verl.jsonl'), ['5']);
 		assert.deepEqual(await answers('gsm8k.jsonl', { answer: 'answer', prompt: 'question' }), ['5', '2']);
 		assert.equal((await readProblemRow(join(folder, 'rows.csv'), 2)).prompt, '1+1?');
+		const path = join(folder, 'rows.csv');
+		assert.deepEqual(
+			(await firstProblems(path, 1)).map(({ place, problem }) => [place, problem.prompt, problem.answer]),
+			[['row 1', '2+3?', '5']],
+		);
 		await put('none.jsonl', '{"a":1}\n');
 		await assert.rejects(answers('none.jsonl'), {
 			reason: 'invalid',
