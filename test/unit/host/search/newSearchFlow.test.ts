@@ -75,8 +75,8 @@ test('a typed problem, its strategy, parameters, scorer and budget become a sear
 		asked.map(({ step, totalSteps }) => [step, totalSteps]),
 		[
 			[1, 6],
-			[2, 6],
-			[2, 6],
+			[1, 6],
+			[1, 6],
 			[3, 6],
 			[4, 6],
 			[5, 6],
@@ -165,7 +165,7 @@ test('a row of a dataset is found, also the last one without an end of line; a f
 	const file = (name: string) => ({ scheme: 'file', path: join(folder, name), fsPath: join(folder, name) });
 	await writeFile(
 		join(folder, 'b.jsonl'),
-		'{"prompt":"1+1=","answer":2}\nnot json\n{"question":"How many?"}\n{"prompt":"2+2=","answer":"4"}',
+		'{"prompt":"1+1=","answer":2}\nnot json\n{"prompt":"How many?"}\n{"prompt":"2+2=","answer":"4"}',
 	);
 	await writeFile(join(folder, 'a.jsonl'), '{"label":"nothing"}\n');
 	Object.assign(workspace, { findFiles: async () => [file('b.jsonl'), file('a.jsonl')] });
@@ -175,7 +175,7 @@ test('a row of a dataset is found, also the last one without an end of line; a f
 	assert.deepEqual([wanted?.problem.prompt, wanted?.problem.answer], ['2+2=', '4']);
 	assert.deepEqual(
 		asked[1]?.items.map(({ label }) => label.replace(`${folder}/`, '')),
-		['a.jsonl', 'b.jsonl', '$(folder-opened) Another file...'],
+		['$(database) a.jsonl', '$(database) b.jsonl', '$(folder-opened) Another dataset file...'],
 	);
 	assert.deepEqual(
 		asked[2]?.items.map(({ label, description }) => [label, description]),
