@@ -23,7 +23,7 @@ export const numberOf = ({ line, row }: TableRow): number => line ?? row + 1;
 /** Reads rows by the columns that are named, and by guesses of the others. A row without an answer has none. */
 export async function columnReader(table: DataTable, named: NamedColumns): Promise<RowReader> {
 	const { columns: found, values } = await sampleTable(table);
-	const columns = datasetColumns(withNamed(guessMapping(found, values), named));
+	const columns = datasetColumns(withNamed(guessMapping(found, values, false), named));
 	return ({ row, value, fault, bare }) => {
 		if (value === null || bare) return bare ? 'is not a JSON object' : (fault ?? 'cannot be read');
 		const lacking = columnCell(value, columns.answer) === undefined;

@@ -35,8 +35,15 @@ const scored = ['reward', 'rewards', 'advantage', 'correct'];
 /** Share of the sampled values that have a mark, from which on the column is read by it. */
 const marked = 0.8;
 
-/** Guesses which columns hold prompt, answer and solution, by their names and by what some rows hold. */
-export function guessMapping(columns: readonly TableColumn[], sample: readonly RowValue[]): GuessedMapping {
+/**
+ * Guesses which columns hold prompt, answer and solution, by their names and by what some rows hold.
+ * @param byLength whether the column of the longest texts is the prompt where no name says which
+ */
+export function guessMapping(
+	columns: readonly TableColumn[],
+	sample: readonly RowValue[],
+	byLength = true,
+): GuessedMapping {
 	const because: string[] = [];
 	const has = (name: string) => columns.some((column) => column.name === name);
 	const isRollouts = has('completion') && scored.some(has);
@@ -76,7 +83,7 @@ export function guessMapping(columns: readonly TableColumn[], sample: readonly R
 		};
 	}
 	let prompt = byName('prompt', []);
-	if (prompt === null) {
+	if (prompt === null && byLength) {
 		const longest = columns.filter(({ type }) => type === 'text').toSorted((a, b) => b.length - a.length)[0];
 		if (longest !== undefined) {
 			prompt = longest.name;
