@@ -25,25 +25,32 @@ const programs: Readonly<Record<SandboxProgram, string>> = { python: 'python3', 
 /** A field of CSV, as which engines read a mount: a comma in the path of a temporary folder is no further option. */
 const field = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
+/** Nobody's user. */
+const user = 65534;
+
 /**
- * Of Podman alone. Its file systems in memory keep the rights of the image's folder with some runtimes, where the user could
- * not write: they are made that user's. The container's first process has the user of the program, which could open its
- * memory. And nobody may be left to end the container.
+ * What engines say in words of their own. File systems in memory belong to the user: with some versions of runc their mode
+ * is that of the folder in the image, whatever was asked for. Podman can hide the memory of the container's first process,
+ * which has the program's user, and ends the container itself where nobody is left to do so.
  */
-const podmanOnly = {
-	fileSystem: ',U,notmpcopyup',
-	options: (timeoutSeconds: number) => [
-		...['--security-opt', 'mask=/proc/1/mem:/proc/1/environ'],
-		...['--timeout', String(timeoutSeconds)],
-	],
-} as const;
+const own: Readonly<
+	Record<ContainerEngine, { readonly fileSystem: string; options(timeoutSeconds: number): string[] }>
+> = {
+	docker: { fileSystem: `uid=${user},gid=${user}`, options: () => [] },
+	podman: {
+		fileSystem: 'U,notmpcopyup',
+		options: (timeoutSeconds) => [
+			...['--security-opt', 'mask=/proc/1/mem:/proc/1/environ'],
+			...['--timeout', String(timeoutSeconds)],
+		],
+	},
+};
 
 /** Arguments for `docker run` and `podman run`, which understand the same ones but for a few. */
 export function containerArguments(plan: ContainerPlan): string[] {
 	const { engine, image, name, command, limits, files, filter } = plan;
-	const own = engine === 'podman' ? podmanOnly : null;
 	const disk = limits.diskMb * 1_000_000;
-	const fileSystem = `rw,nosuid,nodev,size=${disk},mode=1777${own?.fileSystem ?? ''}`;
+	const fileSystem = `rw,nosuid,nodev,size=${disk},mode=1777,${own[engine].fileSystem}`;
 	const cpu = Math.max(1, Math.ceil(limits.cpuSeconds));
 	const memory = String(limits.memoryMb * 1_000_000);
 	return [
@@ -61,8 +68,8 @@ export function containerArguments(plan: ContainerPlan): string[] {
 		...['--cap-drop', 'ALL'],
 		...['--security-opt', 'no-new-privileges'],
 		...(filter === null ? [] : ['--security-opt', `seccomp=${filter}`]),
-		...(own?.options(plan.timeoutSeconds) ?? []),
-		...['--user', '65534:65534'],
+		...own[engine].options(plan.timeoutSeconds),
+		...['--user', `${user}:${user}`],
 		...['--hostname', 'sandbox'],
 		...['--ipc', 'private'],
 		...['--pids-limit', String(limits.processes + 1)],

@@ -124,17 +124,23 @@ describe('a container', () => {
 		);
 	});
 
-	it('has folders that its user can write to, and ends by itself, where Podman has options for that', () => {
+	it('has folders that its user can write to, in the words of each engine', () => {
 		const podman = containerArguments({ ...plan, engine: 'podman' });
-		const both = podman.filter((one) => !args.includes(one));
-		const fileSystem = 'rw,nosuid,nodev,size=5000000,mode=1777,U,notmpcopyup';
-		assert.deepEqual(both, [
-			'mask=/proc/1/mem:/proc/1/environ',
-			'--timeout',
-			'30',
-			`/tmp:${fileSystem}`,
-			`/work:${fileSystem}`,
+		const fileSystem = 'rw,nosuid,nodev,size=5000000,mode=1777,';
+		assert.deepEqual(optionsOf('--tmpfs'), [
+			`/tmp:${fileSystem}uid=65534,gid=65534`,
+			`/work:${fileSystem}uid=65534,gid=65534`,
 		]);
+		assert.deepEqual(
+			podman.filter((one) => !args.includes(one)),
+			[
+				'mask=/proc/1/mem:/proc/1/environ',
+				'--timeout',
+				'30',
+				`/tmp:${fileSystem}U,notmpcopyup`,
+				`/work:${fileSystem}U,notmpcopyup`,
+			],
+		);
 	});
 
 	it('is not fetched on the way, and runs the program and not what its image starts', () => {
@@ -154,6 +160,9 @@ describe('a container', () => {
 		}
 		const result = await sandbox.run({ ...plan.command, stdin: '' });
 		assert.equal(result.stdout, '1\n');
+		const writing = 'for path in "own", "/work/own2", "/tmp/own", "/dev/shm/own": open(path, "w").write("x")\nprint("written")';
+		const { stdout, stderr } = await sandbox.run({ program: 'python', args: ['-c', writing] });
+		assert.equal(stdout, 'written\n', stderr);
 	});
 });
 

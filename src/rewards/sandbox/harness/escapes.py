@@ -339,6 +339,13 @@ def ptrace():
     )
 
 
+def rights(pid):
+    """What a process may do: its user, its capabilities, and its filter of system calls."""
+    names = ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Seccomp_filters")
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return [line.split() for line in file if line.split(":")[0] in names]
+
+
 @attempt
 def read_memory():
     class Vector(ctypes.Structure):
@@ -355,6 +362,8 @@ def read_memory():
         with open(f"/proc/{pid}/mem", "rb") as file:
             if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
                 raise ValueError("an empty device is in its place")
+            if rights(pid) == rights("self"):
+                raise ValueError("opened, but it has the rights and the filter of this program")
             return f"opened as {file.fileno()}"
 
     # EFAULT would mean that the process was reached.
