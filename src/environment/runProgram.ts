@@ -110,7 +110,7 @@ const notStarted = (program: string, why: string): Failure =>
 	new Failure('unavailable', `${program} could not be started: ${why.trim().replace(/\.$/, '')}.`);
 
 /** What a Python program gets of this process's environment: nothing that leads it into another environment. */
-function environmentWith(changes: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
+export function environmentWith(changes: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
 	const {
 		PYTHONHOME: _home,
 		PYTHONPATH: _path,

@@ -93,6 +93,8 @@ export const commandIds = {
 	estimateMemory: 'reasoningLab.estimateMemory',
 	openSetupLog: 'reasoningLab.openSetupLog',
 	removePytorch: 'reasoningLab.removePytorch',
+	startRayCluster: 'reasoningLab.startRayCluster',
+	stopRayCluster: 'reasoningLab.stopRayCluster',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 

@@ -31,7 +31,12 @@ interface Needs {
 	/** Of the engine's rewards: which Python, which sandbox, which keys. @param recipe what is started */
 	readonly environment: (recipe: vscode.Uri) => Promise<Readonly<Record<string, string>>>;
 	/** Of engines that train in Python: which one; undefined: there is none, and the person was asked. @param retry starts it */
-	readonly torch: (engine: EngineName, retry: () => unknown) => Promise<Readonly<Record<string, string>> | undefined>;
+	readonly torch: (
+		engine: EngineName,
+		retry: () => unknown,
+		/** Of the recipe of a Ray cluster: its address; null: it names none. */
+		cluster?: () => Promise<string | null | undefined>,
+	) => Promise<Readonly<Record<string, string>> | undefined>;
 	/** Whether it fits into memory, or the person wants it all the same. */
 	readonly mayStart: (recipe: vscode.Uri, engine: EngineName) => Promise<boolean>;
 	/** Takes a pipeline into the view, and tells when it has ended. */
@@ -70,7 +75,8 @@ export class RunStarter {
 			return undefined;
 		}
 		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
-		const torch = await this.#needs.torch(parsed.engine, () => this.start(recipe, place));
+		const address = async () => (pipeline === null ? (parsed.ray?.address ?? null) : undefined);
+		const torch = await this.#needs.torch(parsed.engine, () => this.start(recipe, place), address);
 		if (torch === undefined) return undefined;
 		if (pipeline !== null) {
 			return this.#pipeline(`Starting ${displayText(pipeline.name)}`, recipe, torch, (pipelines, options) =>
@@ -150,7 +156,14 @@ export class RunStarter {
 	}
 
 	#torchOf(view: RunView, retry: () => unknown): Promise<Readonly<Record<string, string>> | undefined> {
-		return this.#needs.torch(view.record?.engine ?? 'embedded', retry);
+		return this.#needs.torch(view.record?.engine ?? 'embedded', retry, async () => {
+			const { readResolvedRecipe } = await import('../runs/runReader.ts');
+			const recipe = (await readResolvedRecipe(view.folder).catch(() => null)) as {
+				ray?: { address?: unknown };
+			} | null;
+			const address = recipe?.ray?.address ?? null;
+			return address === null || typeof address === 'string' ? address : undefined;
+		});
 	}
 
 	/**

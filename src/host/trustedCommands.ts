@@ -14,4 +14,5 @@ export const trustedCommands: ReadonlySet<CommandId> = new Set([
 	...[id.newSearch, id.searchAgain, id.searchRow, id.searchFromCheckpoint, id.runMoreOfSearch, id.research],
 	...[id.tryInPlayground, id.testPolicy, id.searchWithPolicy],
 	...[id.setUpPytorch, id.choosePytorchPython, id.doctor, id.estimateMemory, id.openSetupLog, id.removePytorch],
+	...[id.startRayCluster, id.stopRayCluster],
 ]);

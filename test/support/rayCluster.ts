@@ -28,7 +28,7 @@ export interface RayClusterOptions {
  * A port that is free now. Ray takes some of its ports minutes later: so it is none of those that systems give to whoever asks
  * for any (above 32767), nor of those that Ray gives to its workers (up to 19999).
  */
-async function freePort(taken: Set<number>): Promise<number> {
+export async function freePort(taken: Set<number>): Promise<number> {
 	for (;;) {
 		const port = randomInt(20_000, 32_000);
 		if (taken.has(port)) continue;

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import { Redactor } from '../../base/redactor.ts';
+import { clusterCommand, localPort } from '../../environment/localCluster.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { Cluster } from './clusterAddress.ts';
 import { type PlainResponse, plainRequest, TooLarge } from './plainRequest.ts';
@@ -211,11 +212,9 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 
 /** What to do where an address of this machine has no cluster; null: it is of another one, or something listens there. */
 function localAdvice(address: string, error: unknown): string | null {
-	const { protocol, hostname, port } = new URL(address);
-	const local = ['localhost', '127.0.0.1', '[::1]'].includes(hostname) && protocol === 'http:';
-	if (!local || (error as { code?: string }).code !== 'ECONNREFUSED') return null;
-	const start = `ray start --head --dashboard-port=${port === '' ? 80 : port}`;
-	return `To start a cluster on this machine, run "${start}" (after pip install "ray[default,train]"); "ray stop" ends it.`;
+	const port = localPort(address);
+	if (port === null || (error as { code?: string }).code !== 'ECONNREFUSED') return null;
+	return `To start a cluster on this machine, run "${clusterCommand(port)}" (after pip install "ray[default,train]"); "ray stop" ends it.`;
 }
 
 function causeOf(error: unknown): string {

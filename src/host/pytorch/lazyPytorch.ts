@@ -26,13 +26,21 @@ export class LazyPytorch extends Disposable {
 	 * What an engine's process gets so that it finds its Python. Where a run cannot do without and there is none, the person
 	 * is asked what to do about it, without waiting for the answer.
 	 * @param retry starts the run, once there is one
+	 * @param cluster the address in the recipe of a run on a Ray cluster; null: it names none; undefined: it is not known
 	 * @returns undefined: there is none
 	 */
-	async forRun(engine: EngineName, retry: () => unknown): Promise<Readonly<Record<string, string>> | undefined> {
+	async forRun(
+		engine: EngineName,
+		retry: () => unknown,
+		cluster?: () => Promise<string | null | undefined>,
+	): Promise<Readonly<Record<string, string>> | undefined> {
 		if (engine === 'embedded' || engine === 'foreign') return {};
-		const { python } = await this.get();
+		const { python, cluster: local } = await this.get();
+		if (engine !== 'ray') return python.orAsk(retry);
+		const address = await cluster?.();
+		if (address !== undefined && !(await local.isThere(address, retry))) return undefined;
 		// On a cluster the workers have their own.
-		return engine === 'ray' ? python.ifThere() : python.orAsk(retry);
+		return python.ifThere();
 	}
 
 	/** Whether a recipe's run fits into memory, or is wanted all the same. */
@@ -53,6 +61,8 @@ export function addPytorchCommands(table: CommandTable, pytorch: LazyPytorch): v
 	add(commandIds.setUpPytorch, ({ setUp }, [answers]) => setUp.run(answers));
 	add(commandIds.choosePytorchPython, ({ chooser }) => chooser.run());
 	add(commandIds.doctor, ({ doctor }, [options]) => doctor.run(options));
+	add(commandIds.startRayCluster, ({ cluster }, [address]) => cluster.start(address));
+	add(commandIds.stopRayCluster, ({ cluster }) => cluster.stop());
 	add(commandIds.openSetupLog, ({ setUp }) => setUp.openLog());
 	add(commandIds.removePytorch, ({ setUp }, [confirmed]) => setUp.remove(confirmed));
 }

@@ -5,6 +5,7 @@ import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import type { PythonInterpreter } from '../rewards/pythonInterpreter.ts';
 import { DoctorCommand } from './doctorCommand.ts';
 import { InterpreterChooser } from './interpreterChooser.ts';
+import { LocalRayCluster } from './localRayCluster.ts';
 import { MemoryCommand } from './memoryCommand.ts';
 import { SetUpCommand } from './setUpCommand.ts';
 import { WindowTorchPython } from './windowTorchPython.ts';
@@ -26,6 +27,7 @@ export class PytorchWorkbench extends Disposable {
 	readonly chooser: InterpreterChooser;
 	readonly doctor: DoctorCommand;
 	readonly memory: MemoryCommand;
+	readonly cluster: LocalRayCluster;
 
 	constructor({ extension, version, notices, documents, interpreter }: Needs) {
 		super();
@@ -36,6 +38,11 @@ export class PytorchWorkbench extends Disposable {
 		this.chooser = new InterpreterChooser({ notices, selected });
 		this.python = new WindowTorchPython({ notices, selected, setUp: this.setUp, chooser: this.chooser });
 		this.memory = new MemoryCommand(documents);
+		this.cluster = new LocalRayCluster({
+			notices,
+			python: () => this.python.find(),
+			openLog: (path) => vscode.window.showTextDocument(vscode.Uri.file(path)),
+		});
 		this.doctor = new DoctorCommand({
 			extension,
 			notices,

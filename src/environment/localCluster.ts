@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { delimiter, dirname, join } from 'node:path';
+import * as v from 'valibot';
+import { Failure } from '../base/failure.ts';
+import { decode } from '../protocol/decode.ts';
+import { ProcessTree } from '../rewards/processTree.ts';
+import { ensureFolder, writeFileAtomic } from '../runs/atomicFile.ts';
+import { bootId, ownIdentity, processStart, processState } from '../runs/processIdentity.ts';
+import { labHome } from '../runs/runRegistry.ts';
+import { openToAppend, readJson, readNamed } from '../runs/safeFile.ts';
+import { environmentWith } from './runProgram.ts';
+
+/** Where Ray's dashboard listens unless it is told otherwise. */
+export const defaultClusterAddress = 'http://127.0.0.1:8265';
+
+const files = { record: 'cluster.json', log: 'cluster.log' } as const;
+
+const recordSchema = v.object({
+	format: v.literal(1),
+	host: v.string(),
+	boot: v.string(),
+	pid: v.number(),
+	processStart: v.string(),
+	/** In the environment of every process of it. */
+	marker: v.pipe(v.string(), v.regex(/^REASONING_LAB_RAY=[0-9a-f]{24}$/)),
+	address: v.string(),
+});
+type ClusterRecord = v.InferOutput<typeof recordSchema>;
+
+const variables = {
+	RAY_ADDRESS: undefined,
+	RAY_USAGE_STATS_ENABLED: '0',
+	// Binds all of Ray's servers to loopback, on every system: Ray else replaces 127.0.0.1 by the machine's own address.
+	RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER: '0',
+};
+
+/** How long Ray may take until it accepts jobs, and until its processes have ended on their own. */
+const startMs = 180_000;
+const stopMs = 10_000;
+
+export interface ClusterStart {
+	/** Of an environment with `ray[default,train]`. */
+	readonly python: string;
+	/** As the recipe names it; one of this machine. */
+	readonly address: string;
+	/** Folder of the Node that a job's driver runs in; null: it is on PATH. */
+	readonly nodeFolder: string | null;
+	readonly signal?: AbortSignal;
+}
+
+/** The port of an http address of this machine; null: it is another address. */
+export function localPort(address: string): number | null {
+	if (!URL.canParse(address)) return null;
+	const { protocol, hostname, port } = new URL(address);
+	const local = ['localhost', '127.0.0.1', '[::1]'].includes(hostname) && protocol === 'http:';
+	return local ? Number(port === '' ? 80 : port) : null;
+}
+
+/** The command that starts a cluster with its dashboard at a port of this machine, as a person types it. */
+export const clusterCommand = (port: number): string => `ray start --head --dashboard-port=${port}`;
+
+/** Whether something listens at a local address. */
+export function listensAt(address: string): Promise<boolean> {
+	const port = localPort(address);
+	if (port === null) return Promise.resolve(false);
+	return new Promise((resolve) => {
+		const socket = connect({ host: new URL(address).hostname.replace(/^\[|\]$/g, ''), port, timeout: 3000 });
+		const end = (listens: boolean) => {
+			socket.destroy();
+			resolve(listens);
+		};
+		socket.once('connect', () => end(true));
+		socket.once('error', () => end(false));
+		// Something that does not answer takes connections.
+		socket.once('timeout', () => end(true));
+	});
+}
+
+/**
+ * The Ray cluster of one node that this user's editors start on this machine: on loopback alone, without telemetry. It outlives
+ * the window that started it, as runs do, and any window stops it; a cluster that something else started is left alone.
+ */
+export class LocalCluster {
+	readonly #folder: string;
+
+	constructor(home = labHome()) {
+		this.#folder = join(home, 'ray-local');
+	}
+
+	get log(): string {
+		return join(this.#folder, files.log);
+	}
+
+	/** The address of the cluster that was started here and runs; null: there is none. */
+	async running(): Promise<string | null> {
+		return (await this.#alive())?.address ?? null;
+	}
+
+	/**
+	 * Resolves when it accepts jobs. Fails with `invalid` where something listens already, `missing` where the environment has
+	 * no Ray, `unavailable` where Ray does not start, `timeout` and `cancelled`; then nothing of it is left.
+	 */
+	async start({ python, address, nodeFolder, signal }: ClusterStart): Promise<void> {
+		const port = localPort(address);
+		if (port === null) throw new Failure('invalid', `${address} is not an address of this machine.`);
+		const before = await this.running();
+		if (before !== null) {
+			throw new Failure('invalid', `A cluster that was started here runs at ${before}.`, 'Use it, or stop it first.');
+		}
+		if (await listensAt(address)) {
+			throw new Failure('invalid', `Something listens at ${address} already.`, 'Choose another port in "ray.address".');
+		}
+		await ensureFolder(this.#folder);
+		await rm(this.log, { force: true });
+		const log = await openToAppend(this.log);
+		const marker = `REASONING_LAB_RAY=${randomBytes(12).toString('hex')}`;
+		const path = [dirname(python), nodeFolder, process.env.PATH].filter((part) => part).join(delimiter);
+		const child = spawn(python, ['-m', 'ray.scripts.scripts', ...startArguments(port)], {
+			stdio: ['ignore', log.fd, log.fd],
+			// Leads a session, and outlives this process.
+			detached: true,
+			windowsHide: true,
+			env: {
+				...environmentWith(variables),
+				PATH: path,
+				REASONING_LAB_RAY: marker.split('=')[1],
+			},
+		});
+		const ended = new Promise<string>((resolve) => {
+			child.once('error', ({ message }) => resolve(message));
+			child.once('exit', (code, name) => resolve(`it ended with ${name ?? `status ${code}`}`));
+		});
+		await log.close();
+		child.unref();
+		const tree = child.pid === undefined ? null : new ProcessTree(child.pid, marker);
+		try {
+			const why = await Promise.race([ended, this.#ready(address, signal).then(() => null)]);
+			if (why !== null) throw await this.#failure(python, why);
+			await this.#remember(child.pid as number, marker, address);
+		} catch (error) {
+			await tree?.kill();
+			throw error;
+		}
+	}
+
+	/** Ends the cluster that was started here, and all its processes. @returns its address; null: there was none */
+	async stop(): Promise<string | null> {
+		const record = await this.#alive();
+		if (record === null) return null;
+		try {
+			process.kill(record.pid, 'SIGTERM');
+		} catch {
+			// It has ended.
+		}
+		for (const until = Date.now() + stopMs; Date.now() < until; ) {
+			if ((await processState(record)) === 'dead') break;
+			await pause(100);
+		}
+		await new ProcessTree(record.pid, record.marker).kill();
+		await rm(join(this.#folder, files.record), { force: true });
+		return record.address;
+	}
+
+	async #alive(): Promise<ClusterRecord | null> {
+		const value = await readJson(this.#folder, files.record, 1 << 16).catch(() => null);
+		const decoded = decode(recordSchema, value);
+		return decoded.ok && (await processState(decoded.value)) === 'alive' ? decoded.value : null;
+	}
+
+	async #remember(pid: number, marker: string, address: string): Promise<void> {
+		const start = await processStart(pid);
+		if (start === null) throw new Failure('unavailable', 'Ray ended right after its start.');
+		const { host } = await ownIdentity();
+		const record: ClusterRecord = {
+			...{ format: 1, host, boot: await bootId(), pid, processStart: start, marker, address },
+		};
+		await writeFileAtomic(join(this.#folder, files.record), JSON.stringify(record), { mode: 0o600 });
+	}
+
+	/** Jobs are accepted once the agent of the head answers, which is later than the dashboard. */
+	async #ready(address: string, signal: AbortSignal | undefined): Promise<void> {
+		for (const until = Date.now() + startMs; Date.now() < until; ) {
+			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if ((await statusOf(`${address}/api/jobs/`)) === 200) return;
+			await pause(300);
+		}
+		throw new Failure(
+			'timeout',
+			`Ray did not accept jobs at ${address} within ${startMs / 1000} s.`,
+			`See ${this.log}.`,
+		);
+	}
+
+	async #failure(python: string, why: string): Promise<Failure> {
+		const text = await readNamed(this.log).then(
+			(bytes) => bytes.subarray(-20_000).toString('utf8'),
+			() => '',
+		);
+		if (/No module named '?ray\b/.test(text)) {
+			return new Failure(
+				'missing',
+				`${python} has no Ray.`,
+				`Install it: ${python} -m pip install "ray[default,train]"`,
+			);
+		}
+		const last = text.trim().split('\n').at(-1)?.trim().slice(0, 300) ?? '';
+		return new Failure('unavailable', `Ray did not start: ${last || why}`, `See ${this.log}.`);
+	}
+}
+
+function startArguments(port: number): string[] {
+	return [
+		...['start', '--head', '--block', '--port=0', '--node-ip-address=127.0.0.1'],
+		...['--dashboard-host=127.0.0.1', `--dashboard-port=${port}`, '--disable-usage-stats'],
+	];
+}
+
+/** The status of an answer; null: there is none. */
+function statusOf(url: string): Promise<number | null> {
+	return new Promise((resolve) => {
+		const asked = request(url, { timeout: 5000 }, (response) => {
+			response.resume();
+			resolve(response.statusCode ?? null);
+		});
+		asked.once('timeout', () => asked.destroy());
+		asked.once('error', () => resolve(null));
+		asked.end();
+	});
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

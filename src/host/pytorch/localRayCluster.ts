@@ -1,0 +1,108 @@
+import { basename, dirname, isAbsolute } from 'node:path';
+import * as vscode from 'vscode';
+import type { LocalCluster } from '../../environment/localCluster.ts';
+import type { TorchPython } from '../../environment/torchPython.ts';
+import { requireTrust } from '../launchSettings.ts';
+import type { Notices } from '../notices.ts';
+import { displayText } from '../runView.ts';
+import { settings } from '../settings.ts';
+
+interface Needs {
+	readonly notices: Pick<Notices, 'information' | 'warning' | 'failure'>;
+	readonly python: () => Promise<TorchPython>;
+	readonly openLog: (path: string) => unknown;
+}
+
+/** Loaded when a recipe for Ray is started, or a command asks for it. */
+const load = () => import('../../environment/localCluster.ts');
+
+/** *Start Local Ray Cluster*, *Stop Local Ray Cluster*, and the offer to start one where a recipe's cluster is not there. */
+export class LocalRayCluster {
+	readonly #needs: Needs;
+	#cluster: Promise<LocalCluster> | null = null;
+
+	constructor(needs: Needs) {
+		this.#needs = needs;
+	}
+
+	/**
+	 * Whether the cluster of a run may be there: false only where nothing listens at its address on this machine, and then one
+	 * is offered, without waiting for the answer.
+	 * @param address of the recipe; null: RAY_ADDRESS names it
+	 * @param retry starts the run, once there is a cluster
+	 */
+	async isThere(address: string | null, retry: () => unknown): Promise<boolean> {
+		const { clusterCommand, listensAt, localPort } = await load();
+		const named = address ?? process.env.RAY_ADDRESS?.trim() ?? '';
+		const port = localPort(named);
+		if (port === null || (await listensAt(named))) return true;
+		const start = { title: 'Start Local Cluster', run: async () => (await this.start(named)) !== undefined && retry() };
+		void this.#needs.notices.warning(
+			`There is no Ray cluster at ${displayText(named)}. Start Local Cluster runs "${clusterCommand(port)}" with the Python of the PyTorch engine, then the run.`,
+			[start],
+		);
+		return false;
+	}
+
+	/** @returns where the cluster is; undefined: the person has cancelled */
+	async start(address?: unknown): Promise<string | undefined> {
+		requireTrust();
+		const { clusterCommand, defaultClusterAddress, localPort } = await load();
+		const at = typeof address === 'string' ? address : defaultClusterAddress;
+		const cluster = await this.#get();
+		const { python } = await this.#needs.python();
+		const abort = new AbortController();
+		const started = vscode.window.withProgress(
+			{
+				location: vscode.ProgressLocation.Notification,
+				title: `Starting a Ray cluster at ${displayText(at)}`,
+				cancellable: true,
+			},
+			(progress, token) => {
+				token.onCancellationRequested(() => abort.abort());
+				progress.report({ message: `${clusterCommand(localPort(at) ?? 0)} (${displayText(python)})` });
+				return cluster.start({ python, address: at, nodeFolder: nodeFolder(), signal: abort.signal });
+			},
+		);
+		try {
+			await started;
+		} catch (error) {
+			if (abort.signal.aborted) return undefined;
+			const openLog = { title: 'Open Log', run: () => this.#needs.openLog(cluster.log) };
+			this.#needs.notices.failure(error, [openLog]);
+			return undefined;
+		}
+		void this.#needs.notices.information(
+			`A Ray cluster runs at ${displayText(at)}. It stays when this window closes.`,
+			[{ title: 'Stop Cluster', run: () => this.stop() }],
+		);
+		return at;
+	}
+
+	/** Stops the cluster that was started here; others are left alone. */
+	async stop(): Promise<void> {
+		const cluster = await this.#get();
+		if ((await cluster.running()) === null) {
+			void this.#needs.notices.information('No Ray cluster that was started here is running.');
+			return;
+		}
+		const title = 'Stopping the Ray cluster';
+		const stopped = await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () =>
+			cluster.stop(),
+		);
+		if (stopped !== null)
+			void this.#needs.notices.information(`The Ray cluster at ${displayText(stopped)} has stopped.`);
+	}
+
+	#get(): Promise<LocalCluster> {
+		this.#cluster ??= load().then(({ LocalCluster }) => new LocalCluster());
+		return this.#cluster;
+	}
+}
+
+/** Of the Node that starts engines: the driver of a job runs in it, too. null: whatever is on PATH. */
+function nodeFolder(): string | null {
+	const named = settings.nodePath();
+	if (named !== null && isAbsolute(named)) return dirname(named);
+	return /^node(\.exe)?$/i.test(basename(process.execPath)) ? dirname(process.execPath) : null;
+}
