@@ -160,7 +160,8 @@ describe('a container', () => {
 		}
 		const result = await sandbox.run({ ...plan.command, stdin: '' });
 		assert.equal(result.stdout, '1\n');
-		const writing = 'for path in "own", "/work/own2", "/tmp/own", "/dev/shm/own": open(path, "w").write("x")\nprint("written")';
+		const writing =
+			'for path in "own", "/work/own2", "/tmp/own", "/dev/shm/own": open(path, "w").write("x")\nprint("written")';
 		const { stdout, stderr } = await sandbox.run({ program: 'python', args: ['-c', writing] });
 		assert.equal(stdout, 'written\n', stderr);
 	});
