@@ -30,10 +30,14 @@ export type WebviewResponse =
 			readonly error: ReturnType<Failure['toJSON']>;
 	  };
 
+/** Whether the page can be seen: a tab that is hidden keeps its page, which then draws nothing. */
+export const webviewShownSchema = v.object({ kind: v.literal('shown'), shown: v.boolean() });
+export type WebviewShown = v.InferOutput<typeof webviewShownSchema>;
+
 /** What a panel receives. */
 export const fromWebviewSchema = v.variant('kind', [webviewRequestSchema, webviewEventSchema]);
 /** What a webview receives. */
-export const toWebviewSchema = v.union([webviewEventSchema, webviewResponseSchema]);
+export const toWebviewSchema = v.union([webviewEventSchema, webviewShownSchema, webviewResponseSchema]);
 
 /** The methods that a panel answers: the shapes of their parameters and results. */
 export interface RequestTable {

@@ -2,6 +2,7 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { LiveRegion, nextFocus } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setAria, uniqueId } from '../lib/dom.ts';
+import { whenShown } from '../lib/frames.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { Tooltip } from '../lib/tooltip.ts';
 import type { Change, ComparisonModel } from './comparisonModel.ts';
@@ -93,10 +94,12 @@ export class App extends Disposable {
 			list,
 		);
 		this.register(
-			model.onChange((changes) => {
-				if (!this.#header.isConnected) fill(root, this.#header, this.#panel, layer, this.#live.element);
-				this.#update(changes);
-			}),
+			model.onChange(
+				whenShown((changes) => {
+					if (!this.#header.isConnected) fill(root, this.#header, this.#panel, layer, this.#live.element);
+					this.#update(changes);
+				}),
+			),
 		);
 	}
 

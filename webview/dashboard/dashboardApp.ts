@@ -11,6 +11,7 @@ import type { Bridge } from '../lib/bridge.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
 import type { PlotMark } from '../lib/charts/plotMarks.ts';
 import { element, setAria, setText } from '../lib/dom.ts';
+import { frames } from '../lib/frames.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { Tooltip } from '../lib/tooltip.ts';
 import { AlertsView } from './alertsView.ts';
@@ -161,7 +162,7 @@ export class DashboardApp extends Disposable {
 				this.#schedule();
 			}),
 		);
-		const clock = setInterval(() => this.#header.render(), 1000);
+		const clock = setInterval(() => frames.shown && this.#header.render(), 1000);
 		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
 		document.addEventListener('keydown', onKey);
 		this.register({
@@ -169,7 +170,7 @@ export class DashboardApp extends Disposable {
 				clearInterval(clock);
 				clearTimeout(this.#flashTimer);
 				clearTimeout(this.#pause);
-				cancelAnimationFrame(this.#frame);
+				frames.cancel(this.#frame);
 				document.removeEventListener('keydown', onKey);
 			},
 		});
@@ -195,7 +196,7 @@ export class DashboardApp extends Disposable {
 			}, loadingMs);
 			return;
 		}
-		this.#frame = requestAnimationFrame(() => {
+		this.#frame = frames.request(() => {
 			this.#frame = 0;
 			this.#render();
 			this.#rendered = performance.now();

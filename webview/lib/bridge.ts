@@ -9,6 +9,7 @@ import {
 	type RequestTable,
 	toWebviewSchema,
 } from '../../src/protocol/webviewMessages.ts';
+import { frames } from './frames.ts';
 
 interface WebviewApi {
 	postMessage(message: unknown): void;
@@ -105,6 +106,10 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 		// Other scripts of the page's frame may post messages too; only ours carry the envelope.
 		if (!envelope.success) return;
 		const message = envelope.output;
+		if (message.kind === 'shown') {
+			frames.shown = message.shown;
+			return;
+		}
 		if (message.kind === 'event') {
 			const decoded = decode(this.#options.events, message.event);
 			if (decoded.ok) this.#events.fire(decoded.value);

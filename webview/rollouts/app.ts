@@ -12,6 +12,7 @@ import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
+import { whenShown } from '../lib/frames.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { BehavioursView } from './behavioursView.ts';
 import { Browser } from './browser.ts';
@@ -101,7 +102,7 @@ export class App extends Disposable {
 			this.#browser.element,
 			element('div', { class: 'main' }, this.#modes.element, this.#filters.element, this.#view),
 		);
-		this.register(model.onChange((changes) => this.#update(changes)));
+		this.register(model.onChange(whenShown((changes) => this.#update(changes))));
 		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
 		document.addEventListener('keydown', onKey);
 		this.register({ dispose: () => document.removeEventListener('keydown', onKey) });

@@ -2,6 +2,7 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
+import { whenShown } from '../lib/frames.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { ContextChart } from './contextChart.ts';
 import { FindingsList } from './findingsList.ts';
@@ -44,12 +45,14 @@ export class App extends Disposable {
 			this.#timeline.element,
 		);
 		this.register(
-			model.onChange((changes) => {
-				if (!this.#header.element.isConnected) {
-					fill(root, this.#header.element, this.#notice, this.#body, this.#live.element);
-				}
-				this.#update(changes);
-			}),
+			model.onChange(
+				whenShown((changes) => {
+					if (!this.#header.element.isConnected) {
+						fill(root, this.#header.element, this.#notice, this.#body, this.#live.element);
+					}
+					this.#update(changes);
+				}),
+			),
 		);
 		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
 		document.addEventListener('keydown', onKey);

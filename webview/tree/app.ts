@@ -3,6 +3,7 @@ import { formatCounted } from '../../src/base/format.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
+import { frames } from '../lib/frames.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { CompareTab } from './details/compareTab.ts';
@@ -90,7 +91,7 @@ export class App extends Disposable {
 		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
 		document.addEventListener('keydown', onKey);
 		this.register({ dispose: () => document.removeEventListener('keydown', onKey) });
-		this.register({ dispose: () => cancelAnimationFrame(this.#frame) });
+		this.register({ dispose: () => frames.cancel(this.#frame) });
 	}
 
 	get #pane(): TreePane | null {
@@ -125,7 +126,7 @@ export class App extends Disposable {
 		if (changes.has('events') || changes.has('sides') || changes.has('source')) this.#say();
 		// What is drawn anew in the next frame is drawn once for all that came until then.
 		if (this.#frame === 0) {
-			this.#frame = requestAnimationFrame(() => {
+			this.#frame = frames.request(() => {
 				this.#frame = 0;
 				this.#draw();
 			});

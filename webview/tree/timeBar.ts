@@ -2,6 +2,7 @@ import { Disposable, toDisposable } from '../../src/base/disposable.ts';
 import { formatCount, formatDuration } from '../../src/base/format.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
+import { frames } from '../lib/frames.ts';
 import { describeEvent, eventNames } from './eventWords.ts';
 import { advance, type PlayState, type Speed, speeds } from './player.ts';
 import type { Change, TreeModel } from './treeModel.ts';
@@ -65,7 +66,7 @@ export class TimeBar extends Disposable {
 			element('span', { class: 'time-line' }, this.#place, this.#words),
 		);
 		this.register(model.onChange((changes) => this.#update(changes)));
-		this.register(toDisposable(() => cancelAnimationFrame(this.#frame)));
+		this.register(toDisposable(() => frames.cancel(this.#frame)));
 	}
 
 	/** Plays from where it is; from the beginning when it is at the end. */
@@ -81,13 +82,13 @@ export class TimeBar extends Disposable {
 		this.#last = performance.now();
 		this.#play.setLabel('Pause', 'pause');
 		this.#goTo(moment);
-		this.#frame = requestAnimationFrame((now) => this.#tick(now));
+		this.#frame = frames.request((now) => this.#tick(now));
 	}
 
 	pause(): void {
 		if (this.#state === null) return;
 		this.#state = null;
-		cancelAnimationFrame(this.#frame);
+		frames.cancel(this.#frame);
 		this.#play.setLabel('Play', 'play');
 	}
 
@@ -116,7 +117,7 @@ export class TimeBar extends Disposable {
 		const { moment } = this.#state;
 		if (moment !== side.moment || moment >= side.events.length) this.#goTo(moment);
 		if (moment >= side.events.length) this.pause();
-		else this.#frame = requestAnimationFrame((time) => this.#tick(time));
+		else this.#frame = frames.request((time) => this.#tick(time));
 	}
 
 	#update(changes: ReadonlySet<Change>): void {

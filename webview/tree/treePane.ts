@@ -1,6 +1,7 @@
 import { Disposable, toDisposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { element, setText } from '../lib/dom.ts';
+import { frames } from '../lib/frames.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { AccessibleTree } from './accessibleTree.ts';
@@ -129,7 +130,7 @@ export class TreePane extends Disposable {
 		);
 		this.register(
 			toDisposable(() => {
-				cancelAnimationFrame(this.#frame);
+				frames.cancel(this.#frame);
 				clearTimeout(this.#timer);
 			}),
 		);
@@ -238,7 +239,7 @@ export class TreePane extends Disposable {
 	#invalidate(...what: Part[]): void {
 		for (const part of what) this.#stale.add(part);
 		if (this.#frame !== 0) return;
-		this.#frame = requestAnimationFrame(() => {
+		this.#frame = frames.request(() => {
 			this.#frame = 0;
 			this.#draw();
 		});

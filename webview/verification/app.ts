@@ -1,6 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill } from '../lib/dom.ts';
+import { whenShown } from '../lib/frames.ts';
 import { Tooltip } from '../lib/tooltip.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { AuditView } from './auditView.ts';
@@ -28,12 +29,14 @@ export class App extends Disposable {
 		this.#tooltip = this.register(new Tooltip(layer));
 		this.#header = this.register(new PageHeader(model));
 		this.register(
-			model.onChange((changes) => {
-				if (!this.#header.element.isConnected) {
-					fill(root, this.#header.element, this.#notice, this.#body, layer, this.#live.element);
-				}
-				this.#update(changes);
-			}),
+			model.onChange(
+				whenShown((changes) => {
+					if (!this.#header.element.isConnected) {
+						fill(root, this.#header.element, this.#notice, this.#body, layer, this.#live.element);
+					}
+					this.#update(changes);
+				}),
+			),
 		);
 		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
 		document.addEventListener('keydown', onKey);

@@ -145,6 +145,10 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 		throw new Failure('missing', 'The alert is not there any more.', 'Look at the list again.');
 	}
 
+	protected override onShown(shown: boolean): void {
+		this.#session.shown = shown;
+	}
+
 	protected override onCommand(command: DashboardCommand): void {
 		switch (command.type) {
 			case 'ready':

@@ -65,6 +65,7 @@ export class DashboardSession extends Disposable {
 	#stale = false;
 
 	#listening = false;
+	#shown = true;
 	#sequence = 0;
 	/** Rows that the webview has as they are. */
 	#sent = 0;
@@ -94,6 +95,12 @@ export class DashboardSession extends Disposable {
 	begin(): void {
 		this.#listening = true;
 		this.#sendSnapshot();
+	}
+
+	/** Whether somebody sees the dashboard: what is new meanwhile waits, and comes at once when it is shown. */
+	set shown(shown: boolean) {
+		this.#shown = shown;
+		if (shown) this.#flush();
 	}
 
 	/** What the diagnosis says of the run. */
@@ -285,7 +292,7 @@ export class DashboardSession extends Disposable {
 	}
 
 	#schedule(): void {
-		if (!this.#listening || this.#timer !== null || this.disposed) return;
+		if (!this.#listening || !this.#shown || this.#timer !== null || this.disposed) return;
 		this.#timer = setTimeout(() => {
 			this.#timer = null;
 			this.#flush();
@@ -293,7 +300,7 @@ export class DashboardSession extends Disposable {
 	}
 
 	#flush(): void {
-		if (!this.#listening) return;
+		if (!this.#listening || !this.#shown) return;
 		if (this.#sequence === 0) {
 			this.#sendSnapshot();
 			return;

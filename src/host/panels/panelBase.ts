@@ -11,6 +11,7 @@ import {
 	type RequestTable,
 	type WebviewRequest,
 	type WebviewResponse,
+	type WebviewShown,
 } from '../../protocol/webviewMessages.ts';
 import { formatOf } from '../../runs/openRun.ts';
 import { runFiles } from '../../runs/runFiles.ts';
@@ -50,8 +51,8 @@ export interface PanelContext {
 }
 
 /**
- * One panel. Its webview is kept while its tab is hidden ({@link webviewOptions}), and hears of everything meanwhile: filters,
- * inputs, scroll positions and what is being generated are there at once when it comes back. An app says `ready` whenever it
+ * One panel. Its webview is kept while its tab is hidden ({@link webviewOptions}), and hears of everything meanwhile, but draws
+ * nothing: filters, inputs, scroll positions and what is being generated are there at once when it comes back. An app says `ready` whenever it
  * has (re)started, as after a reload of the window, and its panel answers with a complete snapshot.
  */
 export abstract class AppPanel<Event, Command, Requests extends RequestTable> extends Disposable {
@@ -59,6 +60,8 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 	readonly #panel: vscode.WebviewPanel;
 	readonly #app: PanelApp<Command, Requests>;
 	#listening = false;
+	/** What the page knows; it begins as one that is seen. */
+	#shown = true;
 
 	constructor(panel: vscode.WebviewPanel, context: PanelContext, app: PanelApp<Command, Requests>) {
 		super();
@@ -68,6 +71,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		this.register(panel);
 		this.register(panel.onDidDispose(() => this.dispose()));
 		this.register(panel.webview.onDidReceiveMessage((message: unknown) => this.#receive(message)));
+		this.register(panel.onDidChangeViewState(() => this.#tellShown()));
 	}
 
 	/** Loads the page; to be called at the end of the subclass's constructor, when it can answer. */
@@ -111,6 +115,9 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 	/** Something the app said; `ready` asks for a snapshot. */
 	protected abstract onCommand(command: Command): void;
 
+	/** The page was hidden, or is shown again. */
+	protected onShown(_shown: boolean): void {}
+
 	protected abstract readonly handlers: RequestHandlers<Requests>;
 
 	#receive(message: unknown): void {
@@ -119,7 +126,10 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 			this.log.warn(`${this.#app.name}: a message was not understood: ${decoded.faults[0]?.message ?? ''}`);
 			return;
 		}
-		this.#listening = true;
+		if (!this.#listening) {
+			this.#listening = true;
+			this.#tellShown();
+		}
 		if (decoded.value.kind === 'request') {
 			void this.#answer(decoded.value);
 			return;
@@ -127,6 +137,14 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		const command = decode(this.#app.commands, decoded.value.event);
 		if (command.ok) this.onCommand(command.value);
 		else this.log.warn(`${this.#app.name}: a command was not understood: ${command.faults[0]?.message ?? ''}`);
+	}
+
+	#tellShown(): void {
+		const { visible: shown } = this.#panel;
+		if (shown === this.#shown || !this.#listening) return;
+		this.#shown = shown;
+		void this.#panel.webview.postMessage({ kind: 'shown', shown } satisfies WebviewShown);
+		this.onShown(shown);
 	}
 
 	/** Every request is answered, with a result or with a failure. */

@@ -557,6 +557,39 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.deepEqual([view.errors, view.faults], [[], []]);
 	});
 
+	it('draws nothing while its tab is hidden, and all that came meanwhile when it is shown', async () => {
+		const folder = join(root, 'hidden');
+		await mkdir(folder);
+		const writer = await RunWriter.create(folder, { ...initialRecord, id: 'hidden', name: 'hidden', totalSteps: 80 });
+		opened.push(writer);
+		const lines = [...madeUpMetrics({ sft: 0, grpo: 80 })];
+		for (const line of lines.slice(0, 40)) await writer.appendMetrics(line);
+		const view = await open(folder);
+		await drawn(view);
+		const { page } = view;
+		await view.post({ kind: 'shown', shown: false });
+		await page.evaluate(() => {
+			const work = { changes: 0 };
+			Object.assign(window, { work });
+			new MutationObserver((records) => {
+				// What was drawn before is still to be announced.
+				work.changes += records.filter(({ target }) => !(target as Element).matches('.visually-hidden')).length;
+			}).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+		});
+		const changes = () => page.evaluate(() => (window as unknown as { work: { changes: number } }).work.changes);
+		for (const line of lines.slice(40)) await writer.appendMetrics(line);
+		await view.session.refresh();
+		// Longer than its clock takes for a turn.
+		await page.waitForTimeout(1200);
+		assert.equal(await changes(), 0);
+		await view.post({ kind: 'shown', shown: true });
+		await page.locator('.run-header', { hasText: '80 / 80' }).waitFor();
+		await page.locator('[data-chart="reward"] .legend .value', { hasText: '1.044' }).first().waitFor();
+		assert.ok((await changes()) > 0);
+		assert.deepEqual(view.errors, []);
+		await view.close();
+	});
+
 	it('leaves the cursor where a key has put it, wherever the pointer rests and whatever comes in', async () => {
 		const folder = join(root, 'cursor');
 		await mkdir(folder);

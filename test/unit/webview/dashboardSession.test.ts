@@ -84,6 +84,27 @@ describe('the session of a dashboard', () => {
 		await until('the name that it was given', () => model.run?.name === 'third try');
 	});
 
+	it('sends nothing while its page is hidden, and the rest at once when it is shown', async () => {
+		const run = newRun();
+		await writeMetricsRun(run, { sft: 10, grpo: 20 });
+		const { model, events, session, until } = follow(run);
+		await until('all rows', () => model.length === 30 && !model.loading);
+		session.shown = false;
+		const before = events.length;
+		const lines = [...madeUpMetrics({ sft: 10, grpo: 40 })].slice(30);
+		for (const { values, ...line } of lines) {
+			await appendFile(join(run, runFiles.metrics), formatLine({ ...line, ...values }));
+			await session.refresh();
+		}
+		await renameRun(run, 'renamed');
+		await session.refresh();
+		await new Promise((resolve) => setTimeout(resolve, 30));
+		assert.equal(events.length, before);
+		session.shown = true;
+		await until('what came meanwhile', () => model.length === 50 && model.run?.name === 'renamed');
+		assert.ok(events.length <= before + 2, `${events.length - before} events for 20 steps`);
+	});
+
 	it('tells a finished run in chunks, and all of it', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 100, grpo: 300 });

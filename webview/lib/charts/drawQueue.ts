@@ -1,3 +1,5 @@
+import { frames } from '../frames.ts';
+
 /** What draws itself at the next chance. */
 export interface Drawable {
 	draw(): void;
@@ -20,9 +22,7 @@ export class DrawQueue {
 	readonly #waiting = new Set<Drawable>();
 	#frame = 0;
 
-	constructor(
-		clock: FrameClock = { request: (callback) => requestAnimationFrame(callback), now: () => performance.now() },
-	) {
+	constructor(clock: FrameClock = { request: (callback) => frames.request(callback), now: () => performance.now() }) {
 		this.#clock = clock;
 	}
 
