@@ -53,8 +53,9 @@ function outcomeOf(event: Result, path: readonly string[]): Outcome | undefined 
 		if (error.failureType === 'subtestsFailed') return undefined;
 		return { ...base, status: 'failed', failure: failureOf(error) };
 	}
-	if (isFile || details.type === 'suite') return undefined;
 	const left = skip ?? todo;
+	// Of a suite that is skipped as a whole no test is named.
+	if (isFile || (details.type === 'suite' && (left === undefined || left === false))) return undefined;
 	if (left === undefined || left === false) return { ...base, status: 'passed' };
 	return { ...base, status: 'skipped', ...(typeof left === 'string' && left !== '' ? { reason: left } : {}) };
 }

@@ -40,6 +40,7 @@ test('outcomes have full names, and what selects them', async () => {
 		"	test('has parts', async (t) => { await t.test('part', () => { throw new Error('broken part'); }); });",
 		"	test('is left out', { skip: 'no reason' }, () => {});",
 		'});',
+		"describe('all of it', { skip: 'not here' }, () => { test('inside', () => {}); });",
 	);
 	const { outcomes, usage } = await pool.runFile(file, 20, false);
 	await pool.dispose();
@@ -49,6 +50,7 @@ test('outcomes have full names, and what selects them', async () => {
 			['suite > passes', 'suite passes', 'passed', undefined],
 			['suite > has parts > part', 'suite has parts', 'failed', 'broken part'],
 			['suite > is left out', 'suite is left out', 'skipped', 'no reason'],
+			['all of it', 'all of it', 'skipped', 'not here'],
 		],
 	);
 	assert.ok((usage?.own ?? 0) > 0);
