@@ -256,7 +256,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		notices,
 		diagnostics,
 		environment: (recipe) => environment.of(recipe),
-		torch: (engine, retry, cluster) => pytorch.forRun(engine, retry, cluster),
+		torch: (engine, retry, from) => pytorch.forRun(engine, retry, from),
 		mayStart: (recipe, engine) => pytorch.mayStart(recipe, engine),
 		expectPipeline: async ({ folder, record }) => {
 			await pipelines.expect(folder);

@@ -34,8 +34,8 @@ interface Needs {
 	readonly torch: (
 		engine: EngineName,
 		retry: () => unknown,
-		/** Of the recipe of a Ray cluster: its address; null: it names none. */
-		cluster?: () => Promise<string | null | undefined>,
+		/** Recipe or folder of the run; absent: of a pipeline that runs again. */
+		from?: string,
 	) => Promise<Readonly<Record<string, string>> | undefined>;
 	/** Whether it fits into memory, or the person wants it all the same. */
 	readonly mayStart: (recipe: vscode.Uri, engine: EngineName) => Promise<boolean>;
@@ -75,8 +75,7 @@ export class RunStarter {
 			return undefined;
 		}
 		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
-		const address = async () => (pipeline === null ? (parsed.ray?.address ?? null) : undefined);
-		const torch = await this.#needs.torch(parsed.engine, () => this.start(recipe, place), address);
+		const torch = await this.#needs.torch(parsed.engine, () => this.start(recipe, place), recipe.fsPath);
 		if (torch === undefined) return undefined;
 		if (pipeline !== null) {
 			return this.#pipeline(`Starting ${displayText(pipeline.name)}`, recipe, torch, (pipelines, options) =>
@@ -156,14 +155,7 @@ export class RunStarter {
 	}
 
 	#torchOf(view: RunView, retry: () => unknown): Promise<Readonly<Record<string, string>> | undefined> {
-		return this.#needs.torch(view.record?.engine ?? 'embedded', retry, async () => {
-			const { readResolvedRecipe } = await import('../runs/runReader.ts');
-			const recipe = (await readResolvedRecipe(view.folder).catch(() => null)) as {
-				ray?: { address?: unknown };
-			} | null;
-			const address = recipe?.ray?.address ?? null;
-			return address === null || typeof address === 'string' ? address : undefined;
-		});
+		return this.#needs.torch(view.record?.engine ?? 'embedded', retry, view.folder);
 	}
 
 	/**

@@ -146,7 +146,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 		const { meta } = bundle('host');
 		const files = loadedAtStart(meta, 'src/extension.ts');
 		const size = files.reduce((sum, path) => sum + (meta.outputs[path]?.bytes ?? 0), 0);
-		assert.ok(size < 162_000, `${size} bytes in ${files.length} files`);
+		assert.ok(size < 162_500, `${size} bytes in ${files.length} files`);
 		assert.ok(files.length <= 3, `${files.length} files`);
 		const sources = files.flatMap((path) => Object.keys(meta.outputs[path]?.inputs ?? {}));
 		const later = ['vscode-jsonrpc/', 'jsonc-parser/', 'src/rewards/host', 'src/host/panels/', 'core/reward/audit/'];
@@ -180,7 +180,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 			[],
 		);
 		const size = [...bundle('host').sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
-		assert.ok(size < 1_500_000, `${size} bytes`);
+		assert.ok(size < 1_515_000, `${size} bytes`);
 	});
 
 	it('Python packages are shipped whole, with the tables that they read, and unchanged', () => {

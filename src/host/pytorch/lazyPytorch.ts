@@ -26,21 +26,16 @@ export class LazyPytorch extends Disposable {
 	 * What an engine's process gets so that it finds its Python. Where a run cannot do without and there is none, the person
 	 * is asked what to do about it, without waiting for the answer.
 	 * @param retry starts the run, once there is one
-	 * @param cluster the address in the recipe of a run on a Ray cluster; null: it names none; undefined: it is not known
+	 * @param from its recipe or folder; absent: neither is known
 	 * @returns undefined: there is none
 	 */
 	async forRun(
 		engine: EngineName,
 		retry: () => unknown,
-		cluster?: () => Promise<string | null | undefined>,
+		from?: string,
 	): Promise<Readonly<Record<string, string>> | undefined> {
 		if (engine === 'embedded' || engine === 'foreign') return {};
-		const { python, cluster: local } = await this.get();
-		if (engine !== 'ray') return python.orAsk(retry);
-		const address = await cluster?.();
-		if (address !== undefined && !(await local.isThere(address, retry))) return undefined;
-		// On a cluster the workers have their own.
-		return python.ifThere();
+		return (await this.get()).forRun(engine, retry, from);
 	}
 
 	/** Whether a recipe's run fits into memory, or is wanted all the same. */

@@ -28,12 +28,12 @@ export class LocalRayCluster {
 	/**
 	 * Whether the cluster of a run may be there: false only where nothing listens at its address on this machine, and then one
 	 * is offered, without waiting for the answer.
-	 * @param address of the recipe; null: RAY_ADDRESS names it
+	 * @param from its recipe or folder; undefined: neither is known
 	 * @param retry starts the run, once there is a cluster
 	 */
-	async isThere(address: string | null, retry: () => unknown): Promise<boolean> {
+	async isThere(from: string | undefined, retry: () => unknown): Promise<boolean> {
+		const named = from === undefined ? '' : await addressOf(from);
 		const { clusterCommand, listensAt, localPort } = await load();
-		const named = address ?? process.env.RAY_ADDRESS?.trim() ?? '';
 		const port = localPort(named);
 		if (port === null || (await listensAt(named))) return true;
 		const start = { title: 'Start Local Cluster', run: async () => (await this.start(named)) !== undefined && retry() };
@@ -98,6 +98,18 @@ export class LocalRayCluster {
 		this.#cluster ??= load().then(({ LocalCluster }) => new LocalCluster());
 		return this.#cluster;
 	}
+}
+
+/** The cluster that a recipe or a run names, or RAY_ADDRESS for it; empty: none, or it is not to be read. */
+async function addressOf(from: string): Promise<string> {
+	const read = async (): Promise<unknown> =>
+		/\.json$/i.test(from)
+			? (await import('../../runs/recipeFile.ts')).readRunRecipe(from)
+			: (await import('../../runs/runReader.ts')).readResolvedRecipe(from);
+	const value = await read().catch(() => null);
+	const { ray } = (value ?? { ray: { address: '' } }) as { readonly ray?: { readonly address?: unknown } };
+	const address = ray?.address ?? process.env.RAY_ADDRESS?.trim() ?? '';
+	return typeof address === 'string' ? address : '';
 }
 
 /** Of the Node that starts engines: the driver of a job runs in it, too. null: whatever is on PATH. */

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
+import type { EngineName } from '../../protocol/runRecord.ts';
 import type { Notices } from '../notices.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import type { PythonInterpreter } from '../rewards/pythonInterpreter.ts';
@@ -51,5 +52,16 @@ export class PytorchWorkbench extends Disposable {
 			setUp: this.setUp,
 			chooser: this.chooser,
 		});
+	}
+
+	/** As `LazyPytorch.forRun`, for engines that train in Python. */
+	async forRun(
+		engine: EngineName,
+		retry: () => unknown,
+		from: string | undefined,
+	): Promise<Readonly<Record<string, string>> | undefined> {
+		if (engine !== 'ray') return this.python.orAsk(retry);
+		// On a cluster the workers have their own.
+		return (await this.cluster.isThere(from, retry)) ? this.python.ifThere() : undefined;
 	}
 }

@@ -1,5 +1,5 @@
 import { goldText } from '../../core/dataset/answer.ts';
-import { usualColumns } from '../../core/dataset/table/columnMapping.ts';
+import { usualColumns } from '../../core/dataset/table/usualColumns.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 
 const promptColumns = usualColumns.prompt;

@@ -1,6 +1,9 @@
 import './vscodeHook.ts';
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { NoticeAction } from '../../../src/host/notices.ts';
 
@@ -14,25 +17,52 @@ test('a cluster is offered where a recipe names one on this machine and nothing 
 		python: () => assert.fail('no Python is looked for before the person agrees'),
 		openLog: assert.fail,
 	});
+	const folder = await mkdtemp(join(tmpdir(), 'ray-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const recipe = async (address: string | null) => {
+		const path = join(folder, 'a.recipe.json');
+		const ray = address === null ? {} : { ray: { address } };
+		const more = {
+			dataset: { task: 'addition' },
+			stages: [{ type: 'grpo', steps: 1, learning_rate: 0.001 }],
+			rewards: [{ use: 'accuracy' }],
+		};
+		await writeFile(
+			path,
+			JSON.stringify({ name: 'a', engine: 'ray', model: { layers: 1, width: 16, heads: 2 }, ...more, ...ray }),
+		);
+		return path;
+	};
 	const server = createServer().listen(0, '127.0.0.1');
 	await new Promise((resolve) => server.once('listening', resolve));
 	const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-	assert.equal(await cluster.isThere(address, assert.fail), true);
+	assert.equal(await cluster.isThere(await recipe(address), assert.fail), true);
 	assert.equal(
-		await cluster.isThere('http://ray-head:8265', assert.fail),
+		await cluster.isThere(await recipe('http://ray-head:8265'), assert.fail),
 		true,
 		'another machine is asked by the engine',
 	);
 	const variable = process.env.RAY_ADDRESS;
 	t.after(() => {
+		delete process.env.RAY_ADDRESS;
 		if (variable !== undefined) process.env.RAY_ADDRESS = variable;
 	});
 	delete process.env.RAY_ADDRESS;
-	assert.equal(await cluster.isThere(null, assert.fail), true, 'that no cluster is named, the engine says');
+	assert.equal(
+		await cluster.isThere(await recipe(null), assert.fail),
+		true,
+		'that no cluster is named, the engine says',
+	);
 	assert.deepEqual(said, []);
 	await new Promise((resolve) => server.close(resolve));
-	assert.equal(await cluster.isThere(address, assert.fail), false);
+	assert.equal(await cluster.isThere(await recipe(address), assert.fail), false);
 	const [{ text, actions } = { text: '', actions: [] }] = said;
+	// A run that is resumed has its recipe in its folder.
+	await writeFile(join(folder, 'recipe.json'), JSON.stringify({ format: 1, ray: { address } }));
+	assert.equal(await cluster.isThere(folder, assert.fail), false);
+	assert.equal(await cluster.isThere(join(folder, 'nowhere'), assert.fail), true);
+	process.env.RAY_ADDRESS = address;
+	assert.equal(await cluster.isThere(await recipe(null), assert.fail), false);
 	assert.match(
 		text,
 		new RegExp(`^There is no Ray cluster at ${address}\\. .*"ray start --head --dashboard-port=\\d+"`),

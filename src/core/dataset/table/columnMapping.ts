@@ -4,6 +4,7 @@ import { columnCell } from '../columnCell.ts';
 import type { DatasetColumns } from '../datasetRows.ts';
 import type { TableColumn } from './tableColumns.ts';
 import type { RowValue } from './tableRow.ts';
+import { sampledColumns, usualColumns } from './usualColumns.ts';
 
 /** Which column holds what; null: none does. */
 export interface ColumnMapping {
@@ -18,16 +19,6 @@ export interface ColumnMapping {
 export interface GuessedMapping extends ColumnMapping {
 	readonly because: readonly string[];
 }
-
-/** What may be a worked solution, or what a policy wrote. */
-const sampled = ['output', 'response', 'completion', 'chosen'] as const;
-
-/** Names that columns have in published datasets, the likeliest first. */
-export const usualColumns = {
-	prompt: ['prompt', 'question', 'problem', 'query', 'instruction', 'input', 'task', 'text', 'messages'],
-	answer: ['answer', 'final_answer', 'gold', 'gold_answer', 'ground_truth', 'expected', 'target', 'label', ...sampled],
-	solution: ['solution', 'rationale', 'reasoning', 'cot', 'chain_of_thought', 'explanation', 'thinking', ...sampled],
-} as const;
 
 /** Columns of which a row is a rollout, whose completion is no gold answer. */
 const scored = ['reward', 'rewards', 'advantage', 'correct'];
@@ -49,7 +40,7 @@ export function guessMapping(
 	const isRollouts = has('completion') && scored.some(has);
 	const byName = (role: keyof typeof usualColumns, taken: readonly (string | null)[]): string | null => {
 		for (const wanted of usualColumns[role]) {
-			if (isRollouts && role !== 'prompt' && (sampled as readonly string[]).includes(wanted)) continue;
+			if (isRollouts && role !== 'prompt' && (sampledColumns as readonly string[]).includes(wanted)) continue;
 			const found = columns.find(({ name }) => name.toLowerCase() === wanted && !taken.includes(name));
 			if (found !== undefined) {
 				because.push(`${role}: the column is named "${found.name}"`);
