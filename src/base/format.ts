@@ -125,3 +125,6 @@ export function formatTime(seconds: number, now: number): string {
 	if (date.getFullYear() !== today.getFullYear()) return `${day} ${date.getFullYear()} ${time}`;
 	return date.toDateString() === today.toDateString() ? time : `${day} ${time}`;
 }
+
+/** A text as a sentence begins. */
+export const firstUpper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

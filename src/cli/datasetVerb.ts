@@ -92,13 +92,13 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 	const words = `${facts.vocabularyFull ? 'more than ' : ''}${facts.vocabulary}`;
 	const usual = (['prompt', 'answer', 'solution'] as const).every((role) => (columns[role] ?? role) === role);
 	return [
-		`${name}: ${formatCounted(facts.rows, 'row')}, ${distinct} distinct, ${words} different words in prompts`,
+		`${name}: ${formatCounted(facts.rows, 'row')}, ${distinct} distinct, ${words} distinct words in prompts`,
 		...(usual && columns.preset === null ? [] : because.map((reason) => `  ${reason}`)),
 		...(facts.prompt === null ? [] : [`  prompt    ${lengths(facts.prompt)}`]),
 		...(facts.answer === null ? [] : [`  answer    ${lengths(facts.answer)} (${kinds})`]),
 		...(facts.solution === null ? [] : [`  solution  ${lengths(facts.solution)}, in ${facts.withSolution} rows`]),
 		...groups('The same', duplicates.exact),
-		...groups('Nearly the same', duplicates.near),
+		...groups('Near duplicates', duplicates.near),
 		...(compared.complete
 			? []
 			: [

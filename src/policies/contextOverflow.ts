@@ -18,7 +18,7 @@ export class ContextOverflow extends Failure {
 }
 
 export function contextOverflow(policy: string, tokens: number | null, context: number | null): ContextOverflow {
-	const what = tokens === null ? 'What it was given' : `What it was given, ${tokens} tokens,`;
+	const what = tokens === null ? 'Prompt as sent' : `What it was given, ${tokens} tokens,`;
 	const room = context === null ? 'its context' : `its context of ${context} tokens`;
 	return new ContextOverflow(`${policy}: ${what} does not fit ${room}.`, context);
 }

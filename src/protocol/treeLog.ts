@@ -37,8 +37,8 @@ export type NodeRole = (typeof nodeRoles)[number];
 
 /**
  * Why a search ended.
- * - `complete`: the strategy did all that its parameters say; `solved`: something was found that it may stop at
- * - `exhausted`: nothing is left to expand; `no-improvement`: a revision brought nothing new
+ * - `complete`: completed; `solved`: something was found that it may stop at
+ * - `exhausted`: nothing is left to expand; `no-improvement`: no further improvement
  * - `nodes`, `tokens`, `simulations`, `seconds`, `cost`: the budget of that name
  * - `stopped`: a person did; `policy`: the policy failed for good; `scorer`: the scorer did
  */

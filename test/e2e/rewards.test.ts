@@ -330,7 +330,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 			.filter({ hasText: /finished/ })
 			.waitFor();
 		await page.keyboard.press('Enter');
-		await results('Comparison: right', (frame) => frame.getByText('Gain variance'));
+		await results('Comparison: right', (frame) => frame.getByText('Groups revived'));
 		await workbench.screenshot('rewards-comparison');
 	});
 });

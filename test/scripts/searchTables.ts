@@ -62,12 +62,12 @@ function strategySections(): string {
 }
 
 const stops: Readonly<Record<StopReason, string>> = {
-	complete: 'The strategy did all that its parameters say.',
-	solved: 'Something was found that it may stop at.',
+	complete: 'The strategy completed.',
+	solved: 'Stopped early: an answer was found.',
 	exhausted: 'Nothing is left to expand.',
-	'no-improvement': 'A revision brought nothing new.',
+	'no-improvement': 'No further improvement.',
 	nodes: 'The budget of nodes is used up; the problem is no node of it.',
-	tokens: 'The budget of tokens is used up: those of completions and of what the policy was asked besides.',
+	tokens: 'The token budget is exhausted: those of completions and of what the policy was asked besides.',
 	simulations: 'The budget of simulations is used up.',
 	seconds: 'The time is over.',
 	cost: 'The budget of money is used up, by the prices of the policy.',

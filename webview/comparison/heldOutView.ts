@@ -76,7 +76,7 @@ export class HeldOutView {
 				emptyState({
 					title: 'No held-out answers',
 					text: 'None of the runs was evaluated on held-out problems, or kept what came of it. An "evaluation" in the recipe does that.',
-					actions: [{ label: 'Look Again', run: () => void this.load() }],
+					actions: [{ label: 'Refresh', run: () => void this.load() }],
 				}),
 			);
 			return;
@@ -95,7 +95,7 @@ export class HeldOutView {
 				'div',
 				{ class: 'toolbar' },
 				baseline.element,
-				button({ label: 'Look Again', icon: 'reset', onClick: () => void this.load() }).element,
+				button({ label: 'Refresh', icon: 'reset', onClick: () => void this.load() }).element,
 				element('span', { class: 'quiet', role: 'status' }, this.#loading ? 'Reading…' : ''),
 			),
 			element(

@@ -139,7 +139,7 @@ export class PromptsView extends Disposable {
 		setText(
 			this.#status,
 			`${formatCount(count)} shared ${count === 1 ? 'prompt' : 'prompts'} (${this.#seenWords(result)})` +
-				(result.cancelled ? '; stopped' : result.bounded ? '; a first look, not everything' : '') +
+				(result.cancelled ? '; stopped' : result.bounded ? '; partial scan' : '') +
 				(result.skipped > 0 ? `; ${formatCount(result.skipped)} records could not be read` : ''),
 		);
 	}

@@ -24,5 +24,5 @@ export function countAlerts(alerts: readonly DashboardAlert[]): AlertCounts {
 /** "step 240", "steps 240 to 300", and whether it is over. */
 export function whenOf({ step, lastStep, holds }: DashboardAlert): string {
 	const steps = step === lastStep ? `step ${step}` : `steps ${step} to ${lastStep}`;
-	return holds ? `${steps}, still so` : `${steps}, over`;
+	return holds ? `${steps}, ongoing` : `${steps}, resolved`;
 }

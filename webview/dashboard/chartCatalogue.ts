@@ -66,7 +66,7 @@ function rewardCharts(names: Names): ChartSpec[] {
 	const [reward] = names.take('reward');
 	const [deviation] = reward ? names.take('reward_std') : [];
 	const bands: ChartBand[] =
-		reward && deviation ? [{ kind: 'spread', of: reward, by: deviation, label: '\u00b1 1 deviation', colour: 0 }] : [];
+		reward && deviation ? [{ kind: 'spread', of: reward, by: deviation, label: '\u00b11 SD', colour: 0 }] : [];
 	const total = chart('reward', 'Reward', reward ? [lineOf(reward, 0)] : [], { bands });
 	const components = names.match(/^rewards\/.+\/mean$/s);
 	const deviations = names.match(/^rewards\/.+\/std$/s);
@@ -74,7 +74,7 @@ function rewardCharts(names: Names): ChartSpec[] {
 		const by = of.replace(/mean$/, 'std');
 		if (!deviations.includes(by)) return [];
 		// Several bands hide each other and the lines: one at a time, for those who ask.
-		const label = components.length > 1 ? `\u00b1 ${describeMetric(of).title}` : '\u00b1 1 deviation';
+		const label = components.length > 1 ? `\u00b1 ${describeMetric(of).title}` : '\u00b11 SD';
 		return [{ kind: 'spread', of, by, label, colour: i + 1, initiallyHidden: components.length > 1 }];
 	});
 	const parts = chart(
@@ -142,7 +142,7 @@ function completionCharts(names: Names): ChartSpec[] {
 	const ended = lengths('terminated_length', 2);
 	return [
 		...chart('lengths', 'Completion length', all.lines, { bands: all.bands }),
-		...chart('terminated', 'Length of ended completions', ended.lines, { bands: ended.bands }),
+		...chart('terminated', 'Completed-response length', ended.lines, { bands: ended.bands }),
 		...single(names, 'completions/clipped_ratio'),
 		...each(names, /^completions\//),
 	];

@@ -45,7 +45,7 @@ export class Toolbar extends Disposable {
 		});
 		const follow = checkbox({
 			label: 'Follow',
-			title: 'Move on with new steps. Zooming stops it.',
+			title: 'Follow new steps (zooming pauses)',
 			checked: link.following,
 			onChange: (checked) => link.setFollowing(checked),
 		});

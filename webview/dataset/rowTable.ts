@@ -110,7 +110,7 @@ export class RowTable extends Disposable {
 		if (set !== undefined) return Math.max(narrowest, Math.min(widest, set));
 		// The name, its type in smaller letters, and room for the arrow of the order.
 		const title = 38 + 7.5 * column.name.length + 6.5 * column.type.length;
-		const content = column.type === 'number' || column.type === 'yes or no' ? 90 : 24 + 7 * column.length;
+		const content = column.type === 'number' || column.type === 'boolean' ? 90 : 24 + 7 * column.length;
 		return Math.max(80, Math.min(420, Math.max(title, content)));
 	}
 

@@ -73,7 +73,7 @@ export class StatisticsView {
 		const pairs: [string, (Node | string)[]][] = [
 			['Rows', [formatCount(of.rows)]],
 			[
-				'Refused by a recipe',
+				'Invalid rows',
 				of.refused === 0
 					? ['none']
 					: [
@@ -99,7 +99,7 @@ export class StatisticsView {
 			],
 			['The same', [repeated(of.exact.repeated, of.exact.groups), limited(of.compared.exact)]],
 			[
-				'Nearly the same',
+				'Near duplicates',
 				[
 					repeated(of.near.repeated, of.near.groups),
 					of.compared.near < of.compared.exact - of.exact.repeated
@@ -108,7 +108,7 @@ export class StatisticsView {
 				],
 			],
 			['Held out', [`${formatCount(of.heldOut)} (${formatPercent(of.rows === 0 ? 0 : of.heldOut / of.rows)})`]],
-			['Different words', [formatCount(of.vocabulary)]],
+			['Distinct words', [formatCount(of.vocabulary)]],
 		];
 		const actions: HTMLElement[] = [];
 		if (of.exact.repeated + of.near.repeated > 0) actions.push(only('Show duplicates', 'duplicates'));

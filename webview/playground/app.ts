@@ -104,7 +104,7 @@ export class App extends Disposable {
 					this.#empty,
 					emptyState({
 						title: 'No policy yet',
-						text: 'A policy is a checkpoint of a run, the engine of a run that trains now, a model on an OpenAI-compatible server, or a script that plays texts.',
+						text: 'A policy is a checkpoint of a run, the engine of a run that trains now, a model on an OpenAI-compatible server, or a script that replays canned completions.',
 						actions: [
 							{ label: 'Choose Policy…', run: () => model.host.post({ type: 'choosePolicy', side: 0 }) },
 							{ label: 'Add a Server…', run: () => model.host.post({ type: 'addServer' }) },

@@ -249,5 +249,5 @@ function given(prompt: string, system: string | null): HTMLElement {
 	const text = element('pre', { class: 'given' });
 	const all = system === null ? prompt : `${system}\n\n${prompt}`;
 	appendMarked(text, all.slice(0, mostShown), 0, Math.min(all.length, mostShown), []);
-	return element('details', { class: 'given-part' }, element('summary', null, 'What it was given'), text);
+	return element('details', { class: 'given-part' }, element('summary', null, 'Prompt as sent'), text);
 }

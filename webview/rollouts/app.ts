@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatCounted } from '../../src/base/format.ts';
+import { firstUpper, formatCounted } from '../../src/base/format.ts';
 import {
 	type BehaviourRow,
 	type MicroscopeCommand,
@@ -29,7 +29,7 @@ import { type Command, commandOf } from './keys.ts';
 import { LabelView } from './labelView.ts';
 import { ModeBar } from './modeBar.ts';
 import { Notes } from './notes.ts';
-import { type Change, capital, type RolloutsModel } from './rolloutsModel.ts';
+import type { Change, RolloutsModel } from './rolloutsModel.ts';
 import { tokenViews } from './savedState.ts';
 import { ScanModel } from './scanModel.ts';
 import { type MarkKind, markKinds } from './textMarks.ts';
@@ -309,7 +309,7 @@ export class App extends Disposable {
 			case 'newer-step':
 			case 'older-step':
 				model.moveStep(command === 'newer-step' ? 1 : -1);
-				this.#live.announce(model.step === null ? '' : capital(model.stepText(model.step)));
+				this.#live.announce(model.step === null ? '' : firstUpper(model.stepText(model.step)));
 				break;
 			case 'search':
 				this.#filters.focus();

@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatNumber, formatPercent } from '../../src/base/format.ts';
+import { firstUpper, formatNumber, formatPercent } from '../../src/base/format.ts';
 import { behaviours, behaviourTitles } from '../../src/core/trace/behaviours.ts';
 import type { BehaviourRow } from '../../src/protocol/microscopeMessages.ts';
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
@@ -12,7 +12,7 @@ import { emptyState } from '../lib/emptyState.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type BehaviourExample, BehaviourHistory, type BehaviourMeasure, spread } from './behaviourHistory.ts';
-import { capital, type RolloutsModel } from './rolloutsModel.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
 import { ScanBar } from './scanBar.ts';
 import type { ScanModel } from './scanModel.ts';
 
@@ -211,7 +211,7 @@ export class BehavioursView extends Disposable {
 	#describe(row: number): string {
 		const at = this.#history.rows[row];
 		if (!at) return '';
-		const step = capital(this.#model.stepText(at.step, ': '));
+		const step = firstUpper(this.#model.stepText(at.step, ': '));
 		return `${step}${titles.map((title, i) => `${title} ${this.#value(i, row)}`).join(', ')}`;
 	}
 

@@ -61,7 +61,7 @@ export const bindings: readonly Binding[] = [
 	{ command: 'label', keys: ['s'], shown: ['s'], does: 'Label the steps of the completion' },
 	{ command: 'rate-higher', keys: ['+', '='], shown: ['+'], does: 'Rate the completion higher, from 3 of 5 on' },
 	{ command: 'rate-lower', keys: ['-'], shown: ['-'], does: 'Rate the completion lower' },
-	{ command: 'unrate', keys: ['0'], shown: ['0'], does: 'Take the rating back' },
+	{ command: 'unrate', keys: ['0'], shown: ['0'], does: 'Clear rating' },
 	{ command: 'continue', keys: ['e'], shown: ['e'], does: 'Continue from the completion' },
 	{ command: 'show-group', keys: ['1'], shown: ['1'], does: 'The group' },
 	{ command: 'show-compare', keys: ['2'], shown: ['2'], does: 'Two completions' },

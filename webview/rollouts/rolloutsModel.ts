@@ -51,9 +51,6 @@ export type Change =
 const idle = { state: 'idle' } as const;
 const loading = { state: 'loading' } as const;
 
-/** With a capital letter, for the beginning of a line. */
-export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 /**
  * Everything the panel shows and how one moves in it; knows no document. A choice that a person makes among groups or
  * completions ends following, so that what is read stays; new steps are then only counted.

@@ -20,7 +20,7 @@ export class TokenBody implements IDisposable {
 	) {
 		const table = tokenTable(tokens);
 		const values = valuesOf(view, tokens) ?? [];
-		const facts = element('div', { class: 'token-facts', role: 'status' }, 'Point at a token for its values.');
+		const facts = element('div', { class: 'token-facts', role: 'status' }, 'Hover a token for details');
 		this.#text = new TokenText({
 			label,
 			text: tokens.text,

@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
-import { formatNumber } from '../../src/base/format.ts';
+import { firstUpper, formatNumber } from '../../src/base/format.ts';
 import type { PromptRow } from '../../src/protocol/microscopeMessages.ts';
 import type { GroupContent, GroupSummary, Split } from '../../src/protocol/rolloutsMessages.ts';
 import { button } from '../lib/controls.ts';
@@ -12,7 +12,7 @@ import { type RewardRange, rewardBars, rewardRange } from './bars.ts';
 import { cardContext } from './cardContext.ts';
 import { CardStrip } from './cardStrip.ts';
 import { answerCounts, changedAnswers, meanOf } from './promptHistory.ts';
-import { capital, type RolloutsModel } from './rolloutsModel.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
 import { ScanBar } from './scanBar.ts';
 import type { ScanModel } from './scanModel.ts';
 
@@ -188,7 +188,7 @@ export class TrainingView extends Disposable {
 				this.#changed.has(at) &&
 					element(
 						'span',
-						{ class: 'badge', title: 'Another answer than before is given most often' },
+						{ class: 'badge', title: 'The most frequent answer differs from the one before' },
 						unseen(', '),
 						'changed',
 					),
@@ -229,7 +229,7 @@ export class TrainingView extends Disposable {
 		const { rollouts } = content;
 		fill(
 			this.#heading,
-			element('h2', null, capital(this.#model.placeText(place))),
+			element('h2', null, firstUpper(this.#model.placeText(place))),
 			button({
 				label: 'Open This Group',
 				onClick: () => model.show({ ...place, index: null }),

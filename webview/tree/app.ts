@@ -1,5 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatCounted } from '../../src/base/format.ts';
+import { stopText } from '../../src/core/search/stopText.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
@@ -13,7 +14,6 @@ import { NodeTab } from './details/nodeTab.ts';
 import { PathTab } from './details/pathTab.ts';
 import { SearchTab } from './details/searchTab.ts';
 import { TokensTab } from './details/tokensTab.ts';
-import { stopWords } from './eventWords.ts';
 import { ExportMenu } from './exportMenu.ts';
 import { HelpDialog } from './helpDialog.ts';
 import { Legend } from './legend.ts';
@@ -182,7 +182,7 @@ export class App extends Disposable {
 		const { outcome, nodeCount } = main.latest;
 		const state =
 			outcome !== null
-				? `The search has ended: ${stopWords[outcome.stop]}. ${formatCounted(nodeCount, 'node')}.`
+				? `Search ended: ${stopText[outcome.stop]}. ${formatCounted(nodeCount, 'node')}.`
 				: main.source.running
 					? 'The search is running.'
 					: `${formatCounted(nodeCount, 'node')}.`;

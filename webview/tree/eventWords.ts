@@ -1,5 +1,6 @@
 import { formatCount, formatCounted, formatDuration, formatNumber } from '../../src/base/format.ts';
-import type { StopReason, TreeEvent, TreeEventType } from '../../src/protocol/treeLog.ts';
+import { stopText } from '../../src/core/search/stopText.ts';
+import type { TreeEvent, TreeEventType } from '../../src/protocol/treeLog.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
 /** What a kind of event is in the course of a search. */
@@ -19,21 +20,6 @@ export const eventNames: Readonly<Record<TreeEventType, string>> = {
 	fault: 'Fault',
 	resume: 'Goes on',
 	end: 'End',
-};
-
-export const stopWords: Readonly<Record<StopReason, string>> = {
-	complete: 'the strategy did all that its parameters say',
-	solved: 'an answer was found that it may stop at',
-	exhausted: 'nothing was left to expand',
-	'no-improvement': 'a revision brought nothing new',
-	nodes: 'the budget of nodes was used up',
-	tokens: 'the budget of tokens was used up',
-	simulations: 'the budget of simulations was used up',
-	seconds: 'the time was up',
-	cost: 'the budget of cost was used up',
-	stopped: 'a person stopped it',
-	policy: 'the policy failed',
-	scorer: 'the scorer failed',
 };
 
 const resumeWords = {
@@ -89,6 +75,6 @@ export function describeEvent(event: TreeEvent): string {
 		case 'resume':
 			return `${resumeWords[event.action]}${event.node === null ? '' : `, node ${event.node}`}`;
 		case 'end':
-			return stopWords[event.stop];
+			return stopText[event.stop];
 	}
 }

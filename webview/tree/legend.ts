@@ -78,7 +78,7 @@ export class Legend {
 			);
 		if (has(mark.right)) items.push(item(symbol([{ d: checkMark, stroke: palette.right.css, scale: 1.6 }]), 'Correct'));
 		if (has(mark.wrong))
-			items.push(item(symbol([{ d: crossMark, stroke: palette.wrong.css, scale: 1.3 }]), 'Another answer'));
+			items.push(item(symbol([{ d: crossMark, stroke: palette.wrong.css, scale: 1.3 }]), 'Incorrect'));
 		if (has(mark.pruned))
 			items.push(
 				item(

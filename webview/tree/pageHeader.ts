@@ -1,8 +1,8 @@
 import { formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
+import { stopText } from '../../src/core/search/stopText.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText, setTitle } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
-import { stopWords } from './eventWords.ts';
 import type { TreeModel } from './treeModel.ts';
 
 /** What is shown, how far the search is, and what can be done with it as a whole. */
@@ -99,7 +99,7 @@ export class PageHeader {
 			`${formatCount(main.events.length)} events`,
 			at === null ? null : formatDuration(at),
 			outcome?.answer == null ? null : `answer ${plainLabel(outcome.answer, 80)}`,
-			outcome === null ? null : `ended: ${stopWords[outcome.stop]}`,
+			outcome === null ? null : stopText[outcome.stop],
 			source.faults.length === 0 ? null : `${formatCount(source.faults.length)} faults of the file`,
 		].filter((words) => words !== null);
 		fill(this.#facts, facts.join(' · '));

@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatCount, formatCounted } from '../../src/base/format.ts';
+import { firstUpper, formatCount, formatCounted } from '../../src/base/format.ts';
 import { rowSources } from '../../src/protocol/verification.ts';
 import { button, type Choice, dropdown, textField } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
@@ -25,7 +25,7 @@ const comparedKindNames: readonly Choice[] = [
 	{ value: 'all', label: 'All rollouts' },
 	{ value: 'changed', label: 'Changed' },
 	{ value: 'flipped', label: 'Flipped' },
-	{ value: 'advantage', label: 'Advantage turns' },
+	{ value: 'advantage', label: 'Advantage sign flips' },
 	{ value: 'errors', label: 'Errors' },
 ];
 const verifiedOrderNames: readonly Choice[] = [
@@ -82,7 +82,7 @@ export class RowFilterBar extends Disposable {
 			label: 'Where rows come from',
 			choices: [
 				{ value: 'any', label: 'Any source' },
-				...rowSources.map((source) => ({ value: source, label: capital(sourceNames[source]) })),
+				...rowSources.map((source) => ({ value: source, label: firstUpper(sourceNames[source]) })),
 			],
 			value: model.filters.source,
 			onChange: (source) => model.setFilters({ source: source as RowFilters['source'] }),
@@ -155,5 +155,4 @@ export class RowFilterBar extends Disposable {
 	}
 }
 
-const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
 const chip = (text: string) => element('span', { class: 'badge chip' }, text);

@@ -98,7 +98,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			value === null ? {} : { rows: { range: { low: value, high: value, open: false } } };
 		list.push(
 			{
-				name: 'At the ceiling',
+				name: 'At max',
 				value: formatPercent(s.ceiling, 1),
 				note: `at ${formatNumber(s.max, 3)}`,
 				level: s.ceiling > 0.9 ? 'notice' : 'plain',
@@ -106,7 +106,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				...edge(s.max),
 			},
 			{
-				name: 'At the floor',
+				name: 'At min',
 				value: formatPercent(s.floor, 1),
 				note: `at ${formatNumber(s.min, 3)}`,
 				level: s.floor > 0.9 ? 'notice' : 'plain',
@@ -196,21 +196,21 @@ export function comparisonStatistics({ summary: s, total, groups, before, after 
 				"Spearman's rank correlation of before and after within each group, mean over the groups where neither side is constant. 1: both order the completions alike.",
 		},
 		{
-			name: 'Gain variance',
+			name: 'Groups revived',
 			value: formatCount(s.gained),
 			note: of(s.gained, groups.length),
 			level: 'plain',
 			meaning: 'Groups whose values were all equal before and are not after: GRPO learns from them now.',
 		},
 		{
-			name: 'Lose variance',
+			name: 'Groups killed',
 			value: formatCount(s.lost),
 			note: `${of(s.lost, groups.length)}; ${formatCount(dead)} dead on both sides`,
 			level: s.lost > 0 ? 'notice' : 'plain',
 			meaning: 'Groups whose values are all equal after and were not before: GRPO no longer learns from them.',
 		},
 		{
-			name: 'Advantage turns',
+			name: 'Advantage sign flips',
 			value: formatCount(s.advantageFlips),
 			note: of(s.advantageFlips, total),
 			level: s.advantageFlips > 0 ? 'notice' : 'plain',

@@ -65,7 +65,7 @@ export const exportFormatInfos: Readonly<Record<ExportFormat, ExportFormatInfo>>
 		suffix: '.processbench.jsonl',
 	},
 	preferences: {
-		title: 'Preference pairs of persons',
+		title: 'Human preference pairs',
 		detail: 'What persons rated or preferred: prompt, chosen, rejected, for dpo and reward-model',
 		from: 'feedback',
 		suffix: '.preferences.jsonl',

@@ -103,7 +103,7 @@ const reasons: Readonly<Record<StopReason, string>> = {
 	complete: 'The rounds are over.',
 	exhausted: 'The policy gave no reply that could be used, and its retries are used up.',
 	nodes: 'The budget of nodes is used up.',
-	tokens: 'The budget of tokens is used up.',
+	tokens: 'Token budget exhausted.',
 	simulations: 'The budget of simulations is used up.',
 	seconds: 'The budget of time is used up.',
 	cost: 'The budget of cost is used up.',

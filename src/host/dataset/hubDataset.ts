@@ -52,7 +52,7 @@ async function askName(title: string, value: string, empty: boolean): Promise<st
 		title,
 		value,
 		validateInput: (input) =>
-			/^[\w.][\w.+-]{0,199}$/.test(input.trim()) || (empty && input.trim() === '') ? undefined : 'This is no name.',
+			/^[\w.][\w.+-]{0,199}$/.test(input.trim()) || (empty && input.trim() === '') ? undefined : 'Not a valid name.',
 	});
 	return text?.trim();
 }

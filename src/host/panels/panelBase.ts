@@ -255,7 +255,7 @@ export async function checkRunFolder(state: unknown): Promise<string> {
 	if (!isAbsolute(runFolder)) {
 		throw new Failure(
 			'invalid',
-			'The saved state of the view names no absolute folder.',
+			'The saved state of the view has no absolute path.',
 			'Open the run from the Runs view.',
 		);
 	}

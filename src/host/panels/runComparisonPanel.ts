@@ -116,11 +116,7 @@ export class RunComparisonPanels implements vscode.WebviewPanelSerializer, vscod
 		try {
 			const { folders } = decodeOrThrow(comparisonStateSchema, state, 'The saved state of the view');
 			if (!folders.every((folder) => isAbsolute(folder) && normalize(folder) === folder)) {
-				throw new Failure(
-					'invalid',
-					'The saved state of the view names no absolute folders.',
-					'Compare the runs again.',
-				);
+				throw new Failure('invalid', 'The saved state of the view has no absolute paths.', 'Compare the runs again.');
 			}
 			if (this.#panels.has(keyOf(folders))) panel.dispose();
 			else this.#adopt(panel, folders);

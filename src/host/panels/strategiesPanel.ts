@@ -136,7 +136,7 @@ export class StrategiesPanels implements vscode.WebviewPanelSerializer, vscode.D
 		try {
 			const { folder } = decodeOrThrow(strategiesStateSchema, state, 'The saved state of the view');
 			if (!isAbsolute(folder) || normalize(folder) !== folder) {
-				throw new Failure('invalid', 'The saved state of the view names no absolute folder.', 'Open it again.');
+				throw new Failure('invalid', 'The saved state of the view has no absolute path.', 'Open it again.');
 			}
 			if (!(await lstat(folder).catch(() => null))?.isDirectory()) {
 				throw new Failure('missing', `${folder} is not there any more.`, 'Open another comparison.');

@@ -159,7 +159,7 @@ export class TranscriptPanels implements vscode.WebviewPanelSerializer, vscode.D
 			if (!isAbsolute(path) || normalize(path) !== path) {
 				throw new Failure(
 					'invalid',
-					'The saved state of the view names no absolute path.',
+					'The saved state of the view is not an absolute path.',
 					'Open the transcript again.',
 				);
 			}

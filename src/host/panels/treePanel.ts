@@ -283,7 +283,7 @@ export class TreePanels implements vscode.WebviewPanelSerializer, vscode.Disposa
 /** What a saved state names is checked like any foreign path. */
 async function requireFile(path: string): Promise<void> {
 	if (!isAbsolute(path) || normalize(path) !== path) {
-		throw new Failure('invalid', 'The saved state of the view names no absolute path.', 'Open the tree again.');
+		throw new Failure('invalid', 'The saved state of the view is not an absolute path.', 'Open the tree again.');
 	}
 	if ((await lstat(path).catch(() => null))?.isFile()) return;
 	throw new Failure('missing', `${path} is not there any more.`, 'Open another tree from the Searches view.');

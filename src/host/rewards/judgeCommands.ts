@@ -70,7 +70,7 @@ export class JudgeCommands {
 		const target = await this.#needs.targets.reward(args, title, this.#known);
 		if (target === undefined) return;
 		const { file, reward } = target;
-		const against = answers.with ?? (await showQuickPick(choices, { title, placeHolder: 'With what' }))?.with;
+		const against = answers.with ?? (await showQuickPick(choices, { title, placeHolder: 'Compare with...' }))?.with;
 		if (against === undefined) return;
 		const other = against === 'file' ? await this.#otherReward(target, answers) : null;
 		if (other === undefined) return;

@@ -42,7 +42,7 @@ export async function newReward(
 ): Promise<vscode.Uri | undefined> {
 	const title = 'New reward';
 	const language =
-		answers.language ?? (await showQuickPick(languages, { title, placeHolder: 'In which language' }))?.language;
+		answers.language ?? (await showQuickPick(languages, { title, placeHolder: 'Select a language' }))?.language;
 	if (language === undefined) return undefined;
 	const folder = answers.folder ?? (await pickFolder(places.files));
 	if (folder === undefined) return undefined;

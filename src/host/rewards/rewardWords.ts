@@ -123,10 +123,7 @@ export function statisticsRows({ statistics: s, durationMs }: Verification): [na
 	};
 	add('Mean ± standard deviation', s.mean === null ? null : `${formatValue(s.mean)} ± ${formatValue(s.std ?? 0)}`);
 	add('Range', s.min === null || s.max === null ? null : `${formatValue(s.min)} to ${formatValue(s.max)}`);
-	add(
-		'At the ceiling, at the floor',
-		s.ceiling === null ? null : `${formatPart(s.ceiling, 1)}, ${formatPart(s.floor ?? 0, 1)}`,
-	);
+	add('At max, at min', s.ceiling === null ? null : `${formatPart(s.ceiling, 1)}, ${formatPart(s.floor ?? 0, 1)}`);
 	add(
 		'Right answers above their wrong ones',
 		s.agreement === null ? null : `${s.agreement.agreed} of ${s.agreement.problems} problems`,

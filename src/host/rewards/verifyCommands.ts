@@ -214,7 +214,7 @@ async function pickRow(verification: Verification): Promise<number | undefined> 
 			detail: displayText(row.completion, 160),
 			index,
 		})),
-		{ title: `Debug ${displayText(verification.reward, 80)}`, placeHolder: 'On which row', matchOnDetail: true },
+		{ title: `Debug ${displayText(verification.reward, 80)}`, placeHolder: 'Select a row', matchOnDetail: true },
 	);
 	return picked?.index;
 }

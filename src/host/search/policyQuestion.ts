@@ -29,12 +29,12 @@ export async function askPolicy(
 				...lists.flat(),
 				{
 					label: '$(add) Add a server...',
-					description: 'any that speaks the interface of OpenAI',
+					description: 'any OpenAI-compatible server',
 					value: 'server' as const,
 				},
 				{
 					label: '$(file-code) A script...',
-					description: 'plays texts, to learn how a strategy works',
+					description: 'replays canned completions',
 					value: 'script' as const,
 				},
 			]),

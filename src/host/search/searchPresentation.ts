@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { formatCounted } from '../../base/format.ts';
-import type { StopReason } from '../../protocol/treeLog.ts';
+import { stopText } from '../../core/search/stopText.ts';
 import { isMadeName, searchLogEnding } from '../../runs/searchLog.ts';
 import type { ItemFlag } from '../ids.ts';
 import { displayText } from '../runView.ts';
@@ -15,21 +15,6 @@ export interface SearchPresentation {
 	readonly tooltip: readonly (readonly [name: string, value: string])[];
 	readonly spoken: string;
 }
-
-export const stopWords: Readonly<Record<StopReason, string>> = {
-	complete: 'complete',
-	solved: 'solved',
-	exhausted: 'nothing left to expand',
-	'no-improvement': 'no improvement',
-	nodes: 'budget of nodes used up',
-	tokens: 'budget of tokens used up',
-	simulations: 'budget of simulations used up',
-	seconds: 'time used up',
-	cost: 'budget of cost used up',
-	stopped: 'stopped',
-	policy: 'the policy failed',
-	scorer: 'the scorer failed',
-};
 
 /** The name that a person gave it, else its problem. */
 export function searchName({ log, start }: Pick<SearchView, 'log' | 'start'>): string {
@@ -91,7 +76,7 @@ export function presentSearch(view: SearchView): SearchPresentation {
 		['Seconds', end === null ? null : end.seconds.toFixed(1)],
 		['Answer', end?.answer == null ? null : displayText(end.answer, 120)],
 		['Gold answer', start.problem.answer === null ? null : displayText(start.problem.answer, 120)],
-		['State', end === null || running ? stateWords[state] : `${stateWords[state]}: ${stopWords[end.stop]}`],
+		['State', end === null || running ? stateWords[state] : `${stateWords[state]}: ${stopText[end.stop]}`],
 		['Message', end?.message === undefined ? null : displayText(end.message, 300)],
 		['Log', displayText(view.log, 400)],
 	];

@@ -78,8 +78,8 @@ describe('alerts', () => {
 	});
 
 	it('says when', () => {
-		assert.equal(whenOf(alert('a')), 'steps 240 to 520, still so');
-		assert.equal(whenOf(alert('a', { lastStep: 240, holds: false })), 'step 240, over');
+		assert.equal(whenOf(alert('a')), 'steps 240 to 520, ongoing');
+		assert.equal(whenOf(alert('a', { lastStep: 240, holds: false })), 'step 240, resolved');
 	});
 });
 

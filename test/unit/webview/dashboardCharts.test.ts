@@ -81,7 +81,7 @@ describe('the charts of a run', () => {
 			[
 				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Zero reward SD',
 				'Policy | KL to the reference | Entropy | Clip ratios | Sampler difference',
-				'Completions | Completion length | Length of ended completions | Truncated completions',
+				'Completions | Completion length | Completed-response length | Truncated completions',
 				'Optimiser | Loss | Gradient norm | Learning rate',
 				'Where the time goes | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',
 			],

@@ -1,8 +1,8 @@
 import { formatCount, formatCounted, formatDuration, formatNumber } from '../../../src/base/format.ts';
+import { stopText } from '../../../src/core/search/stopText.ts';
 import { element, fill } from '../../lib/dom.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { type AnswerGroup, answerGroups, sameAnswer } from '../answerGroups.ts';
-import { stopWords } from '../eventWords.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
 import type { SideName, TreeSide } from '../treeSide.ts';
 import { treeStatistics } from '../treeStatistics.ts';
@@ -83,7 +83,7 @@ export class CompareTab implements DetailTab {
 					row('Best value', ({ statistics }) => formatNumber(statistics.bestValue, 3)),
 					row('Answer', ({ tree }) => plainLabel(tree.outcome?.answer ?? '', 80)),
 					row('Time', ({ side }) => formatDuration(side.lastEvent?.at ?? null)),
-					row('Ended', ({ tree }) => (tree.outcome === null ? 'not yet' : stopWords[tree.outcome.stop])),
+					row('Ended', ({ tree }) => (tree.outcome === null ? 'not yet' : stopText[tree.outcome.stop])),
 				),
 			),
 		);
@@ -109,7 +109,7 @@ export class CompareTab implements DetailTab {
 					: linkButton(
 							formatCounted(group.nodes.length, 'node'),
 							() => this.#model.select({ side, id: group.bestNode }, true),
-							'To the one of greatest value',
+							'To the highest-scoring',
 						),
 				group !== null && group.best !== null && ` ${formatNumber(group.best, 3)}`,
 			);

@@ -1,8 +1,9 @@
-import { formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/base/format.ts';
+import { firstUpper, formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/base/format.ts';
+import { stopText } from '../../../src/core/search/stopText.ts';
 import { element, fill } from '../../lib/dom.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { answerGroups } from '../answerGroups.ts';
-import { describeEvent, stopWords } from '../eventWords.ts';
+import { describeEvent } from '../eventWords.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
 import type { TreeSide } from '../treeSide.ts';
 import { treeStatistics } from '../treeStatistics.ts';
@@ -65,7 +66,7 @@ export class SearchTab implements DetailTab {
 		const rows: Fact[] = [
 			[
 				'State',
-				outcome === null ? (side.source.running ? 'Running' : 'Not ended') : `Ended: ${stopWords[outcome.stop]}`,
+				outcome === null ? (side.source.running ? 'Running' : 'Not ended') : firstUpper(stopText[outcome.stop]),
 			],
 			['Answer', outcome?.answer == null ? null : plainLabel(outcome.answer, 200)],
 			['Value', outcome?.value == null ? null : formatNumber(outcome.value, 4)],

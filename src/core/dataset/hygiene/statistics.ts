@@ -11,7 +11,7 @@ export interface LengthFacts {
 	readonly most: number;
 }
 
-export const answerKinds = ['whole number', 'number', 'expression', 'choice', 'yes or no', 'text', 'unknown'] as const;
+export const answerKinds = ['whole number', 'number', 'expression', 'choice', 'boolean', 'text', 'unknown'] as const;
 /** What an answer looks like; `choice`: one letter of A to J; `unknown`: null in the data. */
 export type AnswerKind = (typeof answerKinds)[number];
 
@@ -84,7 +84,7 @@ export function answerKind(answer: string | null): AnswerKind {
 	if (/^[-+]?(\d+\.\d*|\.\d+)(e[-+]?\d+)?$|^[-+]?\d+\s*\/\s*\d+$|^[-+]?\d+(\.\d+)?\s*\\?%$/i.test(text))
 		return 'number';
 	if (/^\(?[A-J]\)?\.?$/.test(text)) return 'choice';
-	if (/^(yes|no|true|false)$/i.test(text)) return 'yes or no';
+	if (/^(yes|no|true|false)$/i.test(text)) return 'boolean';
 	if (/[\\^_=+*/()]/.test(text) && /[\d\\]/.test(text) && !/\n/.test(text)) return 'expression';
 	return 'text';
 }

@@ -1,6 +1,6 @@
 import { cellNumber, type RowValue } from './tableRow.ts';
 
-export const columnTypes = ['text', 'number', 'yes or no', 'list', 'object', 'mixed', 'empty'] as const;
+export const columnTypes = ['text', 'number', 'boolean', 'list', 'object', 'mixed', 'empty'] as const;
 export type ColumnType = (typeof columnTypes)[number];
 
 export interface TableColumn {
@@ -60,7 +60,7 @@ function typeOf(value: unknown, textNumbers: boolean): ColumnType {
 		case 'number':
 			return 'number';
 		case 'boolean':
-			return 'yes or no';
+			return 'boolean';
 		case 'object':
 			return value === null ? 'empty' : Array.isArray(value) ? 'list' : 'object';
 		default:

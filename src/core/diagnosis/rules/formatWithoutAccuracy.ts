@@ -77,7 +77,7 @@ class FormatWatch implements Watch {
 
 export const formatWithoutAccuracy: Rule = {
 	name: 'format-without-accuracy',
-	title: 'Form learnt, answers not',
+	title: 'Format learned, answers not',
 	fires:
 		'the reward of the form (named format, tags, structure, template, boxed) has had a mean >= `formatLearnt` x its largest over 20 batches for `formatBatches` batches, in which the reward that judges answers rose by less than `flatRise` and stayed below `flatBelow`.',
 	silent: 'While answers improve at all.',

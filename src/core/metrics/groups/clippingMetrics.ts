@@ -12,18 +12,18 @@ const entry = (title: string, over: string, explanation: string, more: Partial<M
 
 export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	'clip_ratio/low_mean': entry(
-		'Clipped low',
+		'Clip ratio low',
 		`share of ${update}`,
 		'Tokens with negative advantage whose ratio fell below 1 - epsilon, so that they no longer count in the gradient. 0 at the first update of a batch.',
 		{ healthy: '0 with one update per batch; below 0.1 otherwise', rises: 'Bad tokens are pushed down fast.' },
 	),
 	'clip_ratio/low_min': entry(
-		'Clipped low, least',
+		'Clip ratio low (min)',
 		'smallest share of one completion of the update',
 		'The completion with the fewest tokens clipped below.',
 	),
 	'clip_ratio/high_mean': entry(
-		'Clipped high',
+		'Clip ratio high',
 		`share of ${update}`,
 		'Tokens with positive advantage whose ratio rose above 1 + epsilon_high, so that they no longer count in the gradient. 0 at the first update of a batch.',
 		{
@@ -32,7 +32,7 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 		},
 	),
 	'clip_ratio/high_max': entry(
-		'Clipped high, most',
+		'Clip ratio high (max)',
 		'largest share of one completion of the update',
 		'The completion with the most tokens clipped above.',
 	),

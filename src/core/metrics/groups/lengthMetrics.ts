@@ -47,7 +47,7 @@ export const lengthMetrics: Readonly<Record<string, MetricEntry>> = {
 		falls: 'The policy learns to end.',
 	},
 	'completions/mean_terminated_length': tokens(
-		'Length of ended completions',
+		'Completed-response length',
 		`mean over the ${batch} that ended by themselves`,
 		'Tokens per completion, truncated ones left out.',
 	),

@@ -98,7 +98,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		rises: 'Problems are too hard, or answers are no longer read: look at truncation and format.',
 	},
 	'groups/solved_some': {
-		title: 'Groups that teach',
+		title: 'Informative groups',
 		unit: 'share',
 		group: 'reward',
 		better: 'up',

@@ -23,7 +23,7 @@ const params = v.strictObject({
 		0,
 	),
 	choose: v.optional(
-		choice(['value', 'vote'], 'The completion of greatest value, or the answer with the greatest sum of values'),
+		choice(['value', 'vote'], 'The highest-scoring completion, or the answer with the highest sum of values'),
 		'value',
 	),
 });

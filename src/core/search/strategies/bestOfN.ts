@@ -18,7 +18,7 @@ const params = v.strictObject({
 export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
 	name: 'best-of-n',
 	title: 'Best of N',
-	description: 'Samples whole completions and takes the one of greatest value.',
+	description: 'Samples whole completions and keeps the highest-scoring.',
 	source: 'Cobbe et al. 2021; weighted: Li et al. 2023',
 	structure: 'tree',
 	params,

@@ -19,7 +19,7 @@ const params = v.strictObject({
 	lookahead: v.optional(count('Steps that are generated greedily to value a step by what follows it', 0, 100), 0),
 	aggregation: v.optional(choice(aggregations, 'How the values of the steps make the value of a chain'), 'last'),
 	choose: v.optional(
-		choice(['value', 'vote'], 'The completion of greatest value, or the answer with the greatest sum of values'),
+		choice(['value', 'vote'], 'The highest-scoring completion, or the answer with the highest sum of values'),
 		'value',
 	),
 });

@@ -37,7 +37,7 @@ const params = v.strictObject({
 	choose: v.optional(
 		choice(
 			['visits', 'value', 'vote'],
-			'The most visited way, the completion of greatest value, or the answer with the greatest sum of values',
+			'The most visited way, the highest-scoring completion, or the answer with the highest sum of values',
 		),
 		'visits',
 	),

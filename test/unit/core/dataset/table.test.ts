@@ -103,7 +103,7 @@ test('types of columns are those of their values', () => {
 	];
 	assert.deepEqual(
 		columnsOf(rows).map(({ name, type }) => `${name} ${type}`),
-		['a text', 'b number', 'c list', 'd empty', 'e yes or no', 'f mixed', 'g object'],
+		['a text', 'b number', 'c list', 'd empty', 'e boolean', 'f mixed', 'g object'],
 	);
 	assert.deepEqual(
 		columnsOf(

@@ -57,8 +57,8 @@ test('a run offers the weights that it has now and its checkpoints, the newest f
 			[`$(save) ${other}, step 15`, 'accuracy 50.0%'],
 			[`$(save) ${other}, step 10`, 'grpo, accuracy 75.0%, best'],
 			[`$(save) ${other}, step 5`, 'sft'],
-			['$(add) Add a server...', 'any that speaks the interface of OpenAI'],
-			['$(file-code) A script...', 'plays texts, to learn how a strategy works'],
+			['$(add) Add a server...', 'any OpenAI-compatible server'],
+			['$(file-code) A script...', 'replays canned completions'],
 		],
 	);
 	assert.equal(asked[0]?.proposed, `$(save) ${other}, step 10`, 'the last one is proposed');

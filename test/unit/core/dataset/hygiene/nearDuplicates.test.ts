@@ -193,7 +193,7 @@ describe('facts of a dataset', () => {
 			'expression',
 			'choice',
 			'choice',
-			'yes or no',
+			'boolean',
 			'text',
 			'number',
 			'text',
