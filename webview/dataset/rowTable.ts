@@ -27,6 +27,8 @@ export class RowTable extends Disposable {
 	#shape = '';
 	#count = -1;
 	#active = { row: 0, column: 0 };
+	/** A row to open once it is read. */
+	#wanted: { readonly index: number; readonly byKey: boolean } | null = null;
 
 	/** @param onOpen a row was opened by key: its detail gets the focus */
 	constructor(model: DatasetModel, onOpen: () => void) {
@@ -58,8 +60,10 @@ export class RowTable extends Disposable {
 		this.register(
 			model.onChange((change) => {
 				if (change === 'snapshot') this.update();
-				else if (change === 'rows') this.#fillDrawn();
-				else if (change === 'detail') this.#markOpen();
+				else if (change === 'rows') {
+					this.#fillDrawn();
+					this.#openWanted();
+				} else if (change === 'detail') this.#markOpen();
 				else this.#layout();
 			}),
 		);
@@ -84,6 +88,7 @@ export class RowTable extends Disposable {
 		}
 		if (view.rows !== this.#count) this.#model.forgetLast();
 		this.#count = view.rows;
+		this.#wanted = null;
 		setAria(this.element, 'rowcount', view.rows + 1);
 		const focused =
 			this.#list.element.contains(document.activeElement) && document.activeElement !== this.#list.element;
@@ -202,7 +207,7 @@ export class RowTable extends Disposable {
 				cell(i + 1, { class: type === 'number' ? 'cell numeric' : 'cell', role: 'gridcell' }),
 			),
 		);
-		row.addEventListener('click', () => this.#openRow(index));
+		row.addEventListener('click', () => this.#openRow(index, false));
 		this.#drawn.set(index, row);
 		this.#fillRow(row, index);
 		return row;
@@ -239,11 +244,19 @@ export class RowTable extends Disposable {
 		for (const row of this.#drawn.values()) setAria(row, 'selected', row.dataset.row === String(open?.row ?? ''));
 	}
 
-	#openRow(index: number): void {
+	#openRow(index: number, byKey: boolean): void {
 		const shown = this.#model.row(index);
+		this.#wanted = shown === undefined ? { index, byKey } : null;
 		if (shown === undefined) return;
 		this.#model.setSide('row');
 		void this.#model.openRow(shown.row, index);
+		if (byKey) this.#onOpen();
+	}
+
+	#openWanted(): void {
+		if (this.#wanted !== null && this.#model.row(this.#wanted.index) !== undefined) {
+			this.#openRow(this.#wanted.index, this.#wanted.byKey);
+		}
 	}
 
 	#focus(row: number, column: number): void {
@@ -271,8 +284,7 @@ export class RowTable extends Disposable {
 		};
 		if (event.key === 'Enter') {
 			event.preventDefault();
-			this.#openRow(row);
-			this.#onOpen();
+			this.#openRow(row, true);
 			return;
 		}
 		const next = to[event.key];

@@ -17,6 +17,8 @@ export interface DatasetView extends Webview {
 	/** What the page told its editor, without `ready`. */
 	readonly commands: readonly DatasetCommand[];
 	readonly faults: readonly string[];
+	/** Keeps back the rows that the page asks for, until the function that it returns is called. */
+	holdRows(): () => void;
 }
 
 /** The dataset editor's webview, answered by the editor's own session. */
@@ -54,12 +56,14 @@ export async function openDataset(
 		else if (command.type === 'removeTests') void session.removeTests();
 		else if (command.type === 'fault') faults.push(command.message);
 	};
-	const answer = (method: string, params: unknown): Promise<unknown> => {
+	let held = Promise.resolve();
+	const answer = async (method: string, params: unknown): Promise<unknown> => {
 		if (method === 'row') {
 			const { version, row } = decodeOrThrow(datasetRequests.row.params, params, 'row');
 			return session.row(version, row);
 		}
 		const { version, view: number, from, to } = decodeOrThrow(datasetRequests.rows.params, params, 'rows');
+		await held;
 		return session.rows(version, number, from, to);
 	};
 	const onMessage = (message: unknown): void => {
@@ -82,6 +86,11 @@ export async function openDataset(
 		session,
 		commands,
 		faults,
+		holdRows: () => {
+			const { promise, resolve } = Promise.withResolvers<void>();
+			held = promise;
+			return resolve;
+		},
 		close: async () => {
 			session.dispose();
 			await close();
