@@ -9,8 +9,12 @@ import { answerBytes, largestRow, sizeOf } from './rowLimits.ts';
 
 const readAt = promisify(read);
 
-/** Row groups up to this size, uncompressed, are decoded at once and served in portions. */
-const heldBytes = 48 << 20;
+/**
+ * Row groups up to `held`, uncompressed, are decoded at once and served in portions; of larger ones a window of about so many
+ * bytes and cells: each decoding goes through the pages of the group anew.
+ */
+const decodedAtOnce = { held: 48 << 20, window: 16 << 20 };
+const windowCells = 1 << 18;
 /** Larger ones are not read. */
 const largestGroup = 1 << 30;
 /** A page that claims to be larger is not decompressed. */
@@ -23,6 +27,7 @@ export class ParquetRows {
 	readonly #buffer: AsyncBuffer;
 	readonly #compressors: Compressors;
 	readonly #largest: number;
+	readonly #atOnce: typeof decodedAtOnce;
 	/** Bytes that may still be decompressed for the request at hand. */
 	#left = 0;
 	/** Bytes that the rows of the file may have, decoded, and those that rows before `#counted` have. */
@@ -36,7 +41,14 @@ export class ParquetRows {
 	 * @param largest bytes that are decompressed for one request: what a file says of its row groups may be wrong
 	 * @param mostDecoded bytes that all of its rows may have
 	 */
-	constructor(descriptor: number, size: number, largest = largestGroup, mostDecoded = tableBytes(size)) {
+	constructor(
+		descriptor: number,
+		size: number,
+		largest = largestGroup,
+		mostDecoded = tableBytes(size),
+		atOnce = decodedAtOnce,
+	) {
+		this.#atOnce = atOnce;
 		this.#mostDecoded = mostDecoded;
 		this.#largest = Math.min(largest, this.#mostDecoded);
 		this.#compressors = Object.fromEntries(
@@ -100,8 +112,11 @@ export class ParquetRows {
 		const bytes = Number(group.total_byte_size);
 		if (bytes > largestGroup) throw new Error(`a row group of ${bytes} bytes`);
 		const columns = Math.max(1, group.columns.length);
-		const small = bytes <= heldBytes && rowsOf(group) * columns <= heldCells;
-		const range = small ? { rowStart: start, rowEnd: start + rowsOf(group) } : { rowStart: from, rowEnd: to };
+		const small = bytes <= this.#atOnce.held && rowsOf(group) * columns <= heldCells;
+		const end = start + rowsOf(group);
+		const share = Math.min(this.#atOnce.window / Math.max(1, bytes), windowCells / (rowsOf(group) * columns));
+		const window = Math.min(end, Math.max(to, from + Math.floor(rowsOf(group) * share)));
+		const range = small ? { rowStart: start, rowEnd: end } : { rowStart: from, rowEnd: window };
 		this.#left = this.#largest;
 		const rows = (
 			await parquetReadObjects({
@@ -125,9 +140,8 @@ export class ParquetRows {
 			}
 			return whole;
 		});
-		if (!small) return answerOf(rows);
 		this.#held = { start: range.rowStart, end: range.rowEnd, rows };
-		return answerOf(rows.slice(from - start, to - start));
+		return answerOf(rows.slice(from - range.rowStart, to - range.rowStart));
 	}
 
 	async #footer(): Promise<FileMetaData> {

@@ -18,3 +18,31 @@ it('decompresses no more for one request than it may, whatever a Parquet file sa
 		/^Error: more than 100 bytes of pages at once$/,
 	);
 });
+
+it('of a row group that is too large to be held a window of rows is decoded, and served in portions', async (t) => {
+	const folder = join(fixtureFolder('trl-run'), 'completions');
+	const [name] = (await readdir(folder)).sort();
+	const file = await open(join(folder, name as string), 'r');
+	t.after(() => file.close());
+	const { size } = await file.stat();
+	const whole = new ParquetRows(file.fd, size);
+	const { rows: count } = await whole.shape();
+	const all = await whole.rows(0, count);
+	const inWindows = async (window: number) => {
+		const other = await open(join(folder, name as string), 'r');
+		const rows = new ParquetRows(other.fd, size, undefined, undefined, { held: 0, window });
+		const first = await rows.rows(0, 1);
+		// What is decoded is there without the file, and what is not is not.
+		await other.close();
+		const later = await Promise.allSettled([rows.rows(1, 2), rows.rows(count - 1, count)]);
+		return { first, later: later.map(({ status }) => status) };
+	};
+	assert.deepEqual(await inWindows(1 << 30), { first: all.slice(0, 1), later: ['fulfilled', 'fulfilled'] });
+	assert.deepEqual((await inWindows(0)).later, ['rejected', 'rejected']);
+	for (const window of [1, 2000, 5000, 20_000]) {
+		const rows = new ParquetRows(file.fd, size, undefined, undefined, { held: 0, window });
+		const read: unknown[] = [];
+		while (read.length < count) read.push(...(await rows.rows(read.length, Math.min(count, read.length + 2))));
+		assert.deepEqual(read, all, `${window}`);
+	}
+});
