@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { Campaign, type Verdict } from '../mutations/campaign.ts';
 import { checkerPlaces, checkers, otherVerdicts } from '../mutations/checkers.ts';
@@ -27,7 +27,7 @@ const minCaughtOfCheckers = 0.9;
 const checkerCount = 30;
 
 for (const checker of only === 'checkers' ? checkers : []) {
-	test(`the ${checker.language} checker of code tests, ${checkerCount} changes chosen by seed ${seed}`, async (t) => {
+	test(`${basename(checker.file)} of code tests, ${checkerCount} changes chosen by seed ${seed}`, async (t) => {
 		assert.deepEqual(await otherVerdicts(checker, null, true), []);
 		const text = readFileSync(join(root, checker.file), 'utf8');
 		const survivors: string[] = [];

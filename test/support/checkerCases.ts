@@ -260,6 +260,13 @@ export const pythonCases: readonly CheckerCase[] = [
 		},
 		[4, 9],
 	),
+	given(
+		'def solve(*limits):\n    return range(*limits)\n',
+		asserted(
+			'assert solve(1, 7, 2) == range(1, 7, 2)\nassert solve(5, 0, -2) == range(5, 0, -2)\nassert solve(3, 4) == range(3, 4)\nassert solve(4) == range(4)\nassert solve(0) == range(0) and len(solve(0)) == 0',
+		),
+		[5, 5],
+	),
 	given('def solve(x):\n    return complex(x)\n', calls('[9], 9, [2.5], 2.5'), [0, 2]),
 	given('def solve(x):\n    return {x}\n', calls('[9], [9], ["a"], "a"'), [0, 2]),
 	given(
