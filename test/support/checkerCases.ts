@@ -335,6 +335,30 @@ export const pythonCases: readonly CheckerCase[] = [
 		];
 	}),
 	given(square, asserted('assert solve(lambda: 3) == 9\nassert solve(3) == 9'), 'fault'),
+	given(`def solve(x):\n    raise ValueError("${'x'.repeat(400)}")\n`, asserted('assert solve(3) == 9'), [0, 1]),
+	given(`raise ValueError("${'x'.repeat(400)}")`, asserted('assert solve(3) == 9'), 'load'),
+	given(square, asserted(`import ${'x'.repeat(400)}\nassert solve(3) == 9`), 'fault'),
+	given(square, { ...asserted('assert solve(3) == 9'), setup: [`raise ValueError("${'x'.repeat(400)}")`] }, 'fault'),
+	given(
+		square,
+		asserted(
+			`import unittest\nclass Cases(unittest.TestCase):\n    @unittest.skip("${'x'.repeat(400)}")\n    def test_a(self):\n        self.assertEqual(solve(3), 9)\n`,
+		),
+		'fault',
+	),
+	given(
+		'n = 0\ndef solve(x):\n    global n\n    n += 1\n    return 9 if n == 1 else 8\n',
+		asserted('def check(f):\n    assert f(3) == 9\ncheck(solve)'),
+		[1, 1],
+	),
+	given(
+		square,
+		{
+			...asserted('def check(candidate):\n    assert candidate(3) == 9\nstr("x")\nstr.lower("x")'),
+			entryPoint: 'solve',
+		},
+		[1, 1],
+	),
 	given(
 		'class Many:\n    def sort(self, key):\n        return 9\ndef solve(x):\n    return Many()\n',
 		asserted('assert solve(3).sort(key=lambda x: x) == 9', 'solve(3)\nassert solve(lambda: 3)'),
@@ -360,6 +384,7 @@ export const pythonCases: readonly CheckerCase[] = [
 	),
 ];
 
+const long = 'x'.repeat(400);
 const jsSquare = 'function solve(x) { return x * x; }\n';
 const jsSame = 'function solve(x) { return x; }\n';
 
@@ -587,6 +612,9 @@ export const javascriptCases: readonly CheckerCase[] = [
 		asserted('const o = solve(1); o.x = 5; o.y = 6; delete o.a; assert.deepEqual(o, { x: 5, y: 6 })'),
 		[1, 1],
 	),
+	given(`function solve() { throw new Error("${long}"); }`, asserted('assert(solve(3) === 9)'), [0, 1]),
+	given(`throw new Error("${long}");`, asserted('assert(solve(3) === 9)'), 'load'),
+	given(jsSquare, asserted(`require("${long}"); assert(solve(3) === 9)`), 'fault'),
 	given(jsSame, asserted('assert(solve(() => 1) === 1)'), 'fault'),
 	given(
 		'class Solution { solve(x) { return x(); } }',
@@ -686,12 +714,13 @@ export const runnerCases: readonly CheckerCase[] = [
 		jsSquare,
 		runs(
 			`afterAll(() => { if (solve(3) === 9) throw new Error("after"); }); ${it9}`,
+			`let n = 0; const later = (done) => { setTimeout(() => { n += 1; done(); }, 2); }; before(later); beforeEach(later); afterEach(later); after(later); after(() => { assert(n === 4); }); ${it9}`,
 			`before(() => { throw new Error("before"); }); ${it9}`,
 			`beforeEach(() => { throw new Error("each"); }); ${it9}`,
 			`afterEach(() => { throw undefined; }); ${it9}`,
 			`describe("x", () => { ${it9} throw new Error("y"); }); ${it9}`,
 		),
-		[1, 6],
+		[2, 7],
 	),
 	given(
 		jsSquare,

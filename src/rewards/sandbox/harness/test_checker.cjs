@@ -239,7 +239,7 @@ function scopeOf(own) {
 		has(target, name) {
 			if (typeof name === 'symbol') return false;
 			if (name in target) return true;
-			if (name in globalThis || name === 'undefined' || name === 'arguments' || reserved.test(name)) return false;
+			if (name in globalThis || reserved.test(name)) return false;
 			if (!found.has(name)) {
 				const there = ask({ op: 'has', name }) === true;
 				found.set(name, there ? { value: ask({ op: 'name', name }) } : null);
