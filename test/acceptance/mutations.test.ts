@@ -1,7 +1,7 @@
 /**
  * Changes the product at places chosen by a seed, one at a time, and runs the unit, page and trainer tests that can reach
  * the place: at least 85% of the changes must make one fail.
- * With `--only checkers`: 30 places of each checker of code tests, of which the table of checkerCases.ts must notice 90 %.
+ * With `--only checkers`: places of each checker of code tests, of which the table of checkerCases.ts must notice 90%.
  * `npm run acceptance -- mutations [--count N] [--seed N] [--from N] [--tree FOLDER]`; FOLDER is another checkout, which is
  * changed at the same places, but for those whose lines are not there. `--from` leaves out the places before the Nth.
  */
@@ -24,14 +24,13 @@ const {
 } = process.env;
 const minCaught = 0.85;
 const minCaughtOfCheckers = 0.9;
-const checkerCount = 30;
 
 for (const checker of only === 'checkers' ? checkers : []) {
-	test(`${basename(checker.file)} of code tests, ${checkerCount} changes chosen by seed ${seed}`, async (t) => {
+	test(`${basename(checker.file)} of code tests, ${checker.places} changes chosen by seed ${seed}`, async (t) => {
 		assert.deepEqual(await otherVerdicts(checker, null, true), []);
 		const text = readFileSync(join(root, checker.file), 'utf8');
 		const survivors: string[] = [];
-		const places = checkerPlaces(checker.file, checkerCount, Number(seed));
+		const places = checkerPlaces(checker.file, checker.places, Number(seed));
 		for (const place of places) {
 			const [caughtBy] = await otherVerdicts(checker, place, false);
 			const line = text.slice(0, place.start).split('\n').length;
@@ -40,7 +39,7 @@ for (const checker of only === 'checkers' ? checkers : []) {
 			if (caughtBy === undefined) survivors.push(change);
 		}
 		t.diagnostic(`${places.length - survivors.length} of ${places.length} caught`);
-		assert.equal(places.length, checkerCount);
+		assert.equal(places.length, checker.places);
 		assert.ok(survivors.length <= (1 - minCaughtOfCheckers) * places.length, survivors.join('\n'));
 	});
 }

@@ -1,4 +1,5 @@
 /** Changes the checkers of code tests at places chosen by a seed, and sees whether the table of checkerCases.ts notices. */
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,10 +16,12 @@ export const checkers: readonly {
 	readonly language: CodeLanguage;
 	readonly file: string;
 	readonly cases: readonly CheckerCase[];
+	/** Changes that are tried. */
+	readonly places: number;
 }[] = [
-	{ language: 'python', file: `${folder}/test_checker.py`, cases: pythonCases },
-	{ language: 'javascript', file: `${folder}/test_checker.cjs`, cases: javascriptCases },
-	{ language: 'javascript', file: `${folder}/test_runner.cjs`, cases: runnerCases },
+	{ language: 'python', file: `${folder}/test_checker.py`, cases: pythonCases, places: 30 },
+	{ language: 'javascript', file: `${folder}/test_checker.cjs`, cases: javascriptCases, places: 30 },
+	{ language: 'javascript', file: `${folder}/test_runner.cjs`, cases: runnerCases, places: 20 },
 ];
 
 /** What pytest does is tested with pytest (test/python/pytestRows.test.ts), and is no part of the table. */
@@ -84,6 +87,8 @@ export async function verdictsOf(
 	// A pytest without its runner is none: the checker then runs tests by itself.
 	mkdirSync(join(base, 'plain'));
 	writeFileSync(join(base, 'plain', 'pytest.py'), '');
+	// The program itself: a version manager's script takes longer than it.
+	const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
 	const environment = { PYTHONPATH: join(base, 'plain'), PYTHONDONTWRITEBYTECODE: '1' };
 	let next = 0;
 	const enough = new AbortController();
@@ -94,7 +99,7 @@ export async function verdictsOf(
 			const own = join(base, String(number));
 			mkdirSync(own);
 			const { passed, parts, fault, atLoad, lines } = await checkAnswer(one.answer, one.tests, {
-				...{ folder: own, python: 'python3', environment, language, changed },
+				...{ folder: own, python, environment, language, changed },
 				...{ signal: enough.signal, onlyBusy: place !== null },
 			});
 			if (enough.signal.aborted) return;
