@@ -263,7 +263,7 @@ export const pythonCases: readonly CheckerCase[] = [
 	given(
 		'def solve(*limits):\n    return range(*limits)\n',
 		asserted(
-			'assert solve(1, 7, 2) == range(1, 7, 2)\nassert solve(5, 0, -2) == range(5, 0, -2)\nassert solve(3, 4) == range(3, 4)\nassert solve(4) == range(4)\nassert solve(0) == range(0) and len(solve(0)) == 0',
+			'assert solve(1, 7, 2) == range(1, 7, 2)\nassert solve(5, 0, -2) == range(5, 0, -2)\nassert solve(3, 4) == range(3, 4) and solve(3, 4).step == 1\nassert solve(4) == range(4)\nassert solve(0) == range(0) and len(solve(0)) == 0',
 		),
 		[5, 5],
 	),
@@ -347,6 +347,11 @@ export const pythonCases: readonly CheckerCase[] = [
 		'fault',
 	),
 	given(
+		`${square}def plain(x):\n    return x\ndef same(a, b):\n    return a == b\n`,
+		asserted('assert same(plain(9), 9)\nassert solve(3) == 9', 'assert solve(solve(3))'),
+		[3, 3],
+	),
+	given(
 		'n = 0\ndef solve(x):\n    global n\n    n += 1\n    return 9 if n == 1 else 8\n',
 		asserted('def check(f):\n    assert f(3) == 9\ncheck(solve)'),
 		[1, 1],
@@ -401,7 +406,12 @@ export const javascriptCases: readonly CheckerCase[] = [
 	),
 	given('function solve(x) { return -x; }', calls('[0], 0, [1], -1, [2.5], -2.5, [2.5], 2.5'), [3, 4]),
 	given(jsSame, calls('[1], [1], [1], [1, 1], [2], [1]', ',"wrapped":true'), [1, 3]),
-	given(jsSame, calls('[1], [1]'), [0, 1]),
+	given(jsSame, calls('[1], [1], [["a"]], "a", ["a"], ["a"]'), [0, 3]),
+	given(
+		jsSame,
+		{ calls: '{"inputs":[[5],[1e400],[-1e400],["1e400"]],"outputs":[1e400,1e400,1e400,1e400]}', tolerance },
+		[1, 4],
+	),
 	given('class Solution { solve(x) { return x; } }', calls('[1], 1'), [1, 1]),
 	given('function other(x) { return x; }', calls('[1], 1'), [0, 1]),
 	given('function solve(x) { throw new Error("x"); }', calls('[1], 1, [2], 2'), [0, 2]),

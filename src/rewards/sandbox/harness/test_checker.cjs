@@ -416,7 +416,8 @@ function faultOf(error) {
  */
 function same(value, expected, { relative, zero }) {
 	if (typeof value === 'number' && typeof expected === 'number') {
-		if (!Number.isFinite(value) || !Number.isFinite(expected)) return false;
+		// Everything is within a share of what is infinite.
+		if (!Number.isFinite(expected)) return value === expected;
 		const share = Number.isInteger(expected) ? Math.min(relative, 1e-15) : relative;
 		const tolerance = expected === 0 ? zero : share * Math.abs(expected);
 		return Math.abs(value - expected) <= tolerance;
