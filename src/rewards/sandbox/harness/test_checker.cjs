@@ -303,6 +303,11 @@ function judgeOf(code, entryPoint, own) {
 	return null;
 }
 
+/** What fails in a test. All the time, or Node would write it, and words of the answer in it, where verdicts are written. */
+const late = [];
+const noteLate = (error) => late.push(error ?? new Error('the test failed'));
+process.on('unhandledRejection', noteLate).on('uncaughtException', noteLate);
+
 /** A test may fail an assertion on purpose where it says so. */
 const expectsFailure = (code) => /\b(?:try|throws|rejects)\b/.test(code);
 
@@ -348,9 +353,7 @@ async function runCode(code, own, entryPoint, runner) {
 		throw new Misunderstood(`the test is no JavaScript: ${error.message}`);
 	}
 	Object.assign(state, { asserted: 0, failure: null, status: null, fault: null });
-	const late = [];
-	const noteLate = (error) => late.push(error ?? new Error('the test failed'));
-	process.on('unhandledRejection', noteLate).on('uncaughtException', noteLate);
+	late.length = 0;
 	const others = process.listeners('exit');
 	let isDone = false;
 	run(scopeOf(own))
@@ -366,10 +369,9 @@ async function runCode(code, own, entryPoint, runner) {
 		try {
 			listener(0);
 		} catch (error) {
-			late.push(error);
+			noteLate(error);
 		}
 	}
-	process.off('unhandledRejection', noteLate).off('uncaughtException', noteLate);
 	const status = Number(state.status ?? process.exitCode ?? 0);
 	process.exitCode = undefined;
 	const failures = late.filter((one) => !(one instanceof Ended));
@@ -418,6 +420,7 @@ function same(value, expected, { relative, zero }) {
 	if (typeof value === 'number' && typeof expected === 'number') {
 		// Everything is within a share of what is infinite.
 		if (!Number.isFinite(expected)) return value === expected;
+		if (Number.isInteger(value) && Number.isInteger(expected)) return value === expected;
 		const share = Number.isInteger(expected) ? Math.min(relative, 1e-15) : relative;
 		const tolerance = expected === 0 ? zero : share * Math.abs(expected);
 		return Math.abs(value - expected) <= tolerance;
