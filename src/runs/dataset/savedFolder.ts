@@ -11,6 +11,8 @@ import { readJson } from '../safeFile.ts';
 const dictFile = 'dataset_dict.json';
 const stateFile = 'state.json';
 const maxBytes = 1 << 20;
+/** As datasets has it. */
+const splitName = /^\w+(\.\w+)*$/;
 
 /** Of a folder of several splits, as the trainer has it. */
 export const defaultSplit = 'train';
@@ -21,7 +23,7 @@ export async function savedSplits(folder: string): Promise<string[] | null> {
 	if (!entries.includes(dictFile)) return null;
 	const value = await readJson(folder, dictFile, maxBytes);
 	const splits = isObject(value) && Array.isArray(value.splits) ? value.splits : [];
-	return splits.filter((split): split is string => typeof split === 'string' && isPlainName(split));
+	return splits.filter((split): split is string => typeof split === 'string' && splitName.test(split));
 }
 
 /** The folder of one split where a path is a folder of a DatasetDict; else the path. Fails with `missing`. */

@@ -9,6 +9,7 @@ import { columnCell } from '../../../src/core/dataset/columnCell.ts';
 import type { Problem } from '../../../src/core/dataset/problem.ts';
 import { checkDataset } from '../../../src/runs/dataset/checkDataset.ts';
 import { openTable } from '../../../src/runs/dataset/openTable.ts';
+import { savedSplits } from '../../../src/runs/dataset/savedFolder.ts';
 import { openDataset, readDataFile } from '../../../src/runs/openDataset.ts';
 import { openNamed, readNamed } from '../../../src/runs/safeFile.ts';
 
@@ -147,6 +148,13 @@ test('what save_to_disk wrote is the same problems, and a split of a DatasetDict
 		message: /dict holds several splits \(test, train\)/,
 		action: /such as dict.test/,
 	});
+	const odd = join(folder, 'odd');
+	await mkdir(odd);
+	await writeFile(
+		join(odd, 'dataset_dict.json'),
+		JSON.stringify({ splits: ['../saved', 'a\u202Eb', 7, 'train', 'x.y'] }),
+	);
+	assert.deepEqual(await savedSplits(odd), ['train', 'x.y']);
 	// The order is that of state.json, which names files of its folder alone.
 	const copy = async (files: unknown) => {
 		const place = await mkdtemp(join(folder, 'saved-'));

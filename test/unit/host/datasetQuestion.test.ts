@@ -1,0 +1,20 @@
+import './vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { picks, Uri } from './vscodeStandIn.ts';
+
+const { askSplit } = await import('../../../src/host/dataset/datasetQuestion.ts');
+
+test('of a folder with several splits a person picks one; other folders and files open as they are', async () => {
+	const fixtures = join(import.meta.dirname, '../../fixtures/datasets');
+	const dict = Uri.file(join(fixtures, 'dict'));
+	picks.push((items) => items.at(-1));
+	assert.equal((await askSplit(dict as never))?.fsPath, join(fixtures, 'dict', 'train'));
+	picks.push(undefined);
+	assert.equal(await askSplit(dict as never), undefined);
+	for (const path of ['saved', 'parquet', 'types/stream.arrow', 'nowhere']) {
+		assert.equal((await askSplit(Uri.file(join(fixtures, path)) as never))?.fsPath, join(fixtures, path));
+	}
+	assert.deepEqual(picks, []);
+});
