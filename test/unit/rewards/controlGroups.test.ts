@@ -124,6 +124,18 @@ const groups = process.platform === 'linux' ? await openControlGroups() : { miss
 const made = 'missing' in groups ? null : await bubblewrapSandbox().catch(String);
 const why = 'missing' in groups ? `no control group: ${groups.missing}` : typeof made === 'string' ? made : false;
 
+describe('the sandbox', { skip: process.platform !== 'linux' }, () => {
+	it('says whether programs get control groups, and why not', async (test) => {
+		const sandbox = made ?? (await bubblewrapSandbox().catch(String));
+		if (typeof sandbox === 'string') return test.skip(sandbox);
+		const words =
+			'missing' in groups ? `counted every 20 ms (no control group: ${groups.missing})` : 'by a control group';
+		assert.ok(sandbox.description.includes(words), sandbox.description);
+		// What goes beyond a limit is ended either way.
+		assert.doesNotMatch(sandbox.gaps.join(), /control group/);
+	});
+});
+
 describe('a program in a control group', { skip: why }, () => {
 	const sandbox = made as Sandbox;
 	const { folder } = groups as ControlGroups;
