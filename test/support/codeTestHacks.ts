@@ -225,7 +225,7 @@ export const javascriptHacks: Readonly<Record<string, string>> = {
 	'instances of everything':
 		'for (const one of [Map, Set, Date, Promise, Error]) Object.defineProperty(one, Symbol.hasInstance, { value: () => true });\nfunction solve() { return { getTime: () => 9 }; }',
 	'a worker that replies': `const { Worker } = require("node:worker_threads");
-new Worker('setInterval(() => { try { require("node:fs").writeSync(1, "{\\\\"value\\\\":9}\\\\n"); } catch {} }, 5)', { eval: true });
+new Worker('setInterval(() => { try { require("node:fs").writeSync(1, "{\\\\"value\\\\":8}\\\\n"); } catch {} }, 5)', { eval: true });
 function solve() { return 1; }`,
 	'the file system replaced':
 		'const fs = require("node:fs");\nfs.writeSync = () => 1;\nfs.readFileSync = () => "{}";\nBuffer.from = () => Buffer.alloc(0);\nBuffer.prototype.subarray = function () { return this; };\nfunction solve() { return 1; }',
