@@ -77,5 +77,7 @@ export const strategiesStateSchema = v.object({
 	/** null: all problems. */
 	band: v.optional(v.nullable(whole), null),
 	sort: v.optional(v.object({ by: v.string(), down: v.boolean() }), { by: '', down: false }),
+	/** The point whose searches are listed; null: none. */
+	selected: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(40))), null),
 });
 export type StrategiesState = v.InferOutput<typeof strategiesStateSchema>;

@@ -52,6 +52,8 @@ export class DatasetModel extends Disposable {
 	#open: OpenRow | null = null;
 	/** What was saved still has to be asked for. */
 	#restores: boolean;
+	/** A saved row that is opened once its columns are read as they were chosen. */
+	#reopens: number | null = null;
 
 	constructor(port: DatasetPort, saved: SavedState = firstState) {
 		super();
@@ -81,7 +83,14 @@ export class DatasetModel extends Disposable {
 			this.#portions.clear();
 			this.#asked.clear();
 			const open = this.#open;
-			if (before !== null && before.version !== snapshot.version) this.#open = null;
+			if (this.#reopens !== null) {
+				const row = this.#reopens;
+				this.#reopens = null;
+				void this.openRow(row, snapshot.view.all ? row : null);
+			} else if (before !== null && before.version !== snapshot.version) {
+				this.#open = null;
+				if (this.#state.row !== null) this.#set({ row: null });
+			}
 			// What is known of the row may be more by now.
 			else if (open !== null) void this.openRow(open.row, this.#snapshot.view.all ? open.row : null);
 		}
@@ -91,9 +100,13 @@ export class DatasetModel extends Disposable {
 	}
 
 	/** The editor knows nothing of what was shown before the window was reloaded. */
-	#restore({ columns, overlaps }: DatasetSnapshot): void {
+	#restore({ columns, overlaps, view }: DatasetSnapshot): void {
 		this.#restores = false;
-		const { filter, sort, mapping, share } = this.#state;
+		const { filter, sort, mapping, share, row } = this.#state;
+		if (row !== null) {
+			if (mapping !== null || share !== null) this.#reopens = row;
+			else void this.openRow(row, view.all ? row : null);
+		}
 		if (mapping !== null) this.post({ type: 'map', mapping });
 		if (share !== null) this.post({ type: 'share', share });
 		// Test sets and pass rates are not kept: what was shown by them cannot be.
@@ -115,6 +128,7 @@ export class DatasetModel extends Disposable {
 		const version = this.#snapshot?.version ?? 0;
 		const again = this.#open?.row === row ? this.#open.detail : null;
 		this.#open = { row, index, detail: again, failure: null };
+		if (this.#state.row !== row) this.#set({ row });
 		this.#changed.fire('detail');
 		try {
 			const detail = await this.#port.request('row', { version, row });

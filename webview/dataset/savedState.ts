@@ -22,6 +22,8 @@ export const savedStateSchema = v.object({
 	mapping: v.fallback(v.nullable(columnMappingSchema), null),
 	/** Of the rows that are held out; null: as it was. */
 	share: v.fallback(v.nullable(shareSchema), null),
+	/** The row that is looked at: its place in the file. */
+	row: v.fallback(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))), null),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;
 
@@ -33,4 +35,5 @@ export const firstState: SavedState = {
 	sort: null,
 	mapping: null,
 	share: null,
+	row: null,
 };

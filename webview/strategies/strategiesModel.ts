@@ -28,16 +28,19 @@ export class StrategiesModel {
 	readonly #kept: Kept;
 	told: Told | null = null;
 	failure: Extract<StrategiesEvent, { type: 'failure' }> | null = null;
-	/** The point whose searches are listed. */
-	selected: string | null = null;
 
 	constructor(host: StrategiesHost, state: StrategiesState | undefined) {
 		this.host = host;
-		this.#kept = state ?? { folder: '', view: 'accuracy', band: null, sort: { by: '', down: false } };
+		this.#kept = state ?? { folder: '', view: 'accuracy', band: null, sort: { by: '', down: false }, selected: null };
 	}
 
 	get state(): StrategiesState {
 		return this.#kept;
+	}
+
+	/** The point whose searches are listed. */
+	get selected(): string | null {
+		return this.#kept.selected;
 	}
 
 	get points(): readonly PointSummary[] {
@@ -65,7 +68,7 @@ export class StrategiesModel {
 			this.told = event;
 			const { bands, points } = event.summary;
 			if (this.#kept.band !== null && this.#kept.band >= bands.length) this.#kept.band = null;
-			if (!points.some(({ id }) => id === this.selected)) this.selected = null;
+			if (!points.some(({ id }) => id === this.selected)) this.#kept.selected = null;
 		}
 		this.#changed.fire();
 	}
@@ -77,7 +80,7 @@ export class StrategiesModel {
 	}
 
 	select(id: string | null): void {
-		this.selected = id;
+		this.#kept.selected = id;
 		this.#changed.fire();
 	}
 }

@@ -334,9 +334,11 @@ test('how it was shown comes back after a reload', options, async (t) => {
 	await count(first.page, /^49 of 601 rows$/);
 	await head.click();
 	await first.page.locator('[aria-sort="descending"]').waitFor();
+	await first.page.locator('.grid-rows [data-index="3"] .cell').first().click();
+	const opened = await first.page.locator('.detail-head', { hasText: /Row \d/ }).innerText();
 	const state = await first.state();
 	const second = await open(t, full, { state });
-	await second.page.getByLabel('Prompt').waitFor();
+	assert.equal(await second.page.locator('.detail-head', { hasText: /Row \d/ }).innerText(), opened);
 	// Another window knows neither the filter nor the order: both are asked for again.
 	await count(second.page, /^49 of 601 rows$/);
 	await second.page.locator('[aria-sort="descending"]').waitFor();

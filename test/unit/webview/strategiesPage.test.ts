@@ -129,10 +129,13 @@ test('bands and curves are chosen, and a reload keeps them', options, async (t) 
 	await page.getByRole('option', { name: 'pass@k and cons@k' }).click();
 	await page.waitForSelector('.point[aria-label^="pass@8"]');
 	await looksRightNow(view, 'strategies-curves');
+	await page.locator('.point-name').nth(1).click();
+	const searches = await page.locator('.searches h2').innerText();
 	const state = await view.state();
 	assert.deepEqual((state as { view: string; band: number }).band, 1);
 	const again = await open(t, { state });
 	await again.page.waitForSelector('.point[aria-label^="pass@8"]');
+	assert.equal(await again.page.locator('.searches h2').innerText(), searches);
 	assert.match((await again.page.locator('.interval-plot > svg').getAttribute('aria-label')) ?? '', /band 2$/);
 });
 
