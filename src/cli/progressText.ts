@@ -4,7 +4,7 @@ import { printable } from './cliOutput.ts';
 import type { RunProgress } from './runProgress.ts';
 import { formatNumber, progressBar, sparkline } from './textForms.ts';
 
-/** Puts colours around a text, or does not. */
+/** Puts colors around a text, or does not. */
 export type Paint = (colour: 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan', text: string) => string;
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;

@@ -21,7 +21,7 @@ export interface RunSummary {
 	readonly trainingSeconds: number;
 	/** Median seconds of a generation batch with all its updates. */
 	readonly stepSeconds: number;
-	/** Optimiser updates per generation batch (the commonest). */
+	/** Optimizer updates per generation batch (the commonest). */
 	readonly updatesPerStep: number;
 	readonly run: string;
 }

@@ -31,11 +31,11 @@ const errorsShown = 5;
 export const verifyVerb: Verb = {
 	name: 'verify',
 	usage: '<reward file>',
-	summary: 'Run a reward on data, labelled cases or recorded rollouts; exit 1 when a case or the reward fails.',
+	summary: 'Run a reward on data, labeled cases or recorded rollouts; exit 1 when a case or the reward fails.',
 	options: [
 		['--dataset FILE', 'Right and wrong answers of these JSONL rows (default: what @dataset or a recipe names).'],
 		['--run DIR', "The run's last recorded rollouts."],
-		['--cases FILE', 'These labelled cases (default: NAME.cases.jsonl beside the reward, with the dataset).'],
+		['--cases FILE', 'These labeled cases (default: NAME.cases.jsonl beside the reward, with the dataset).'],
 		['--reward NAME', 'One reward of the file; default: all.'],
 		['--rows N', 'Rows to score (default 200).'],
 		['--seed S', 'Which rows, and which wrong answers (default 1).'],

@@ -194,7 +194,7 @@ export class DriverCourse extends RunCourse {
 		});
 	}
 
-	/** What is taken over is taken over whole: a trainer that has not begun a stage has no optimiser to write. */
+	/** What is taken over is taken over whole: a trainer that has not begun a stage has no optimizer to write. */
 	async #writeState(folder: string): Promise<Record<string, unknown>> {
 		const { adopted, orders } = this.options;
 		if (adopted !== null && this.progress.step === this.#first) {

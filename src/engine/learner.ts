@@ -29,7 +29,7 @@ export interface Sequence {
 export interface SampleRequest {
 	/** Token ids of each prompt (bos included); a prompt that occurs several times is prefilled once. */
 	readonly prompts: readonly (readonly number[])[];
-	/** One random stream per row, so that a row's completion does not depend on its neighbours. */
+	/** One random stream per row, so that a row's completion does not depend on its neighbors. */
 	readonly seeds: readonly string[];
 	/** Of every row, or of each. A row also ends where its context does. */
 	readonly maxNewTokens: number | readonly number[];
@@ -77,7 +77,7 @@ export interface Sample extends Sequence {
 export type PerToken = Float32Array;
 
 export interface SftRow extends Sequence {
-	/** Loss = -sum over rows and tokens of weight * logprob: the caller has normalised the weights. */
+	/** Loss = -sum over rows and tokens of weight * logprob: the caller has normalized the weights. */
 	readonly weights: PerToken;
 }
 
@@ -101,7 +101,7 @@ export interface RlooRow extends Sequence {
 
 /** A completion each of whose tokens has an advantage of its own. */
 export interface PpoRow extends Sequence {
-	/** Loss = sum over rows and tokens of weight * tokenLoss; the caller has normalised the weights. */
+	/** Loss = sum over rows and tokens of weight * tokenLoss; the caller has normalized the weights. */
 	readonly weights: PerToken;
 	readonly advantages: PerToken;
 	/** As of a `GrpoRow`. */
@@ -113,7 +113,7 @@ export interface DpoRow extends Sequence {
 	readonly refLogprob: number;
 }
 
-/** Loss = sum over rows and tokens of weight * token loss: the caller has normalised the weights. */
+/** Loss = sum over rows and tokens of weight * token loss: the caller has normalized the weights. */
 export type DistillRow = SftRow;
 
 export interface DistillSettings {
@@ -127,13 +127,13 @@ export interface DistillSettings {
 export interface ValueRow extends Sequence {
 	/** In 0..1: entry 0 is of the prompt alone, entry t of the first t completion tokens. */
 	readonly labels: PerToken;
-	/** Loss = sum over rows and entries of weight * binary cross-entropy; the caller has normalised the weights. */
+	/** Loss = sum over rows and entries of weight * binary cross-entropy; the caller has normalized the weights. */
 	readonly weights: PerToken;
 }
 
 /** A completion as a critic learns of it; entry t of each list is of the first t completion tokens, the last of all. */
 export interface CriticRow extends Sequence {
-	/** Loss = sum over rows and entries of weight * loss of the value; the caller has normalised the weights. */
+	/** Loss = sum over rows and entries of weight * loss of the value; the caller has normalized the weights. */
 	readonly weights: PerToken;
 	readonly returns: PerToken;
 	/** Values before the first update of the batch. */
@@ -180,12 +180,12 @@ export interface UpdateResult {
 	readonly entropies: readonly PerToken[];
 }
 
-/** Weights and optimiser moments, for checkpoints. The arrays are copies. */
+/** Weights and optimizer moments, for checkpoints. The arrays are copies. */
 export interface LearnerState {
 	readonly parameters: Float32Array;
 	readonly firstMoments: Float32Array;
 	readonly secondMoments: Float32Array;
-	/** Updates since the optimiser was reset. */
+	/** Updates since the optimizer was reset. */
 	readonly updates: number;
 }
 
@@ -197,7 +197,7 @@ export interface ExecutionReport {
 }
 
 /**
- * The learning service of the embedded engine: one policy, its reference and its optimiser.
+ * The learning service of the embedded engine: one policy, its reference and its optimizer.
  * Results do not depend on how many workers share a batch: it is cut into micro-batches of fixed size, whose gradients
  * are added in their order.
  */

@@ -6,7 +6,7 @@ import { displayText, elapsedOf, flagsOf, isForeign, isLive, isRunning, nameOf, 
 export interface RunPresentation {
 	readonly label: string;
 	readonly description: string;
-	/** Codicon and theme colour. */
+	/** Codicon and theme color. */
 	readonly icon: { readonly id: string; readonly color: string | null };
 	readonly contextValue: string;
 	/** Names and values, one a line. */

@@ -35,11 +35,11 @@ export const modelShapeSchema = v.object({
 export const checkpointStateSchema = v.looseObject({
 	format: v.number(),
 	run: v.object({ id: v.string(), name: v.string() }),
-	/** Optimiser updates done, over all stages. */
+	/** Optimizer updates done, over all stages. */
 	step: whole,
 	/** The stage that the next update belongs to, and the updates that it has had. `index` may be one past the last. */
 	stage: v.object({ index: whole, step: whole }),
-	/** Updates since the optimiser was reset (the bias correction of AdamW needs it). */
+	/** Updates since the optimizer was reset (the bias correction of AdamW needs it). */
 	updates: whole,
 	/** Tokens trained on or sampled so far. */
 	tokens: whole,

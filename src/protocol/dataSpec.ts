@@ -14,7 +14,7 @@ const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v
 /**
  * - `solutions`: what was found, step by step, with its reward; `sft`: as examples for supervised fine-tuning
  * - `journey`: the tree as one chain of thought, dead ends included; `dpo`: better and worse siblings
- * - `step-labels`, `math-shepherd`, `soft-labels`: steps labelled by completions from them, in three forms
+ * - `step-labels`, `math-shepherd`, `soft-labels`: steps labeled by completions from them, in three forms
  */
 export const dataExports = [
 	'solutions',
@@ -56,7 +56,7 @@ export const dataSpecSchema = v.object({
 	),
 	labels: v.optional(
 		v.object({
-			/** Solutions of a problem whose steps are labelled, and completions from each step. */
+			/** Solutions of a problem whose steps are labeled, and completions from each step. */
 			solutions: v.optional(count(1000), 1),
 			completions: v.optional(count(1000), 8),
 			/** A step is right when this share of its completions is; absent: when any is. */

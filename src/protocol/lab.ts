@@ -171,7 +171,7 @@ export const labRequests = {
 			nulls: count,
 		}),
 	},
-	/** Columns averaged by step over the rollouts of a filter, for curves over training (behaviours, length). */
+	/** Columns averaged by step over the rollouts of a filter, for curves over training (behaviors, length). */
 	overTraining: {
 		params: v.object({ filter: rolloutFilterSchema, columns: v.pipe(v.array(v.string()), v.maxLength(50)) }),
 		result: v.object({

@@ -17,7 +17,7 @@ const c = (name: string, type: string, meaning: string): LabColumn => ({ name, t
 
 const run = c('run', 'VARCHAR', "name of the run's folder; where two runs have the same, with the folders above it");
 const split = c('split', 'VARCHAR', '`train` or `validation`');
-const step = c('step', 'BIGINT', 'optimiser update; null where the trainer records none');
+const step = c('step', 'BIGINT', 'optimizer update; null where the trainer records none');
 const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run, split and step");
 const index = c('index', 'BIGINT', 'of the rollout within its group');
 

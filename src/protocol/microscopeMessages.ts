@@ -43,10 +43,10 @@ export const behaviourRowSchema = v.object({
 	step,
 	/** Rollouts that were read. */
 	rollouts: count,
-	/** Parallel to `behaviours` (src/core/trace/behaviours.ts): rollouts that show it, and how often they do. */
+	/** Parallel to `behaviors` (src/core/trace/behaviours.ts): rollouts that show it, and how often they do. */
 	showing: v.array(count),
 	total: v.array(count),
-	/** The first of the step for each behaviour that shows. */
+	/** The first of the step for each behavior that shows. */
 	examples: v.array(
 		v.object({
 			behaviour: v.number(),
@@ -144,7 +144,7 @@ export const microscopeRequests = {
 	openDiff: { params: v.object({ left: placeSchema, right: placeSchema }), result: done },
 	/** The steps of a completion's thinking, as offsets (UTF-16) of the completion, and how a person rated them. */
 	loadLabels: {
-		/** `rule`: cut by it; null: as it was labelled, or as the text suggests. */
+		/** `rule`: cut by it; null: as it was labeled, or as the text suggests. */
 		params: v.object({ split, ...inRollout, rule: v.optional(v.nullable(v.string()), null) }),
 		result: v.object({
 			/** How it was cut. */

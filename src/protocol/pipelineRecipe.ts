@@ -196,7 +196,7 @@ export const searchStageSchema = v.strictObject({
 	span: v.optional(choice(['step', 'completion'], 'pairs: what is compared (default completion).')),
 	pairs_per_problem: v.optional(count('pairs: of one node at most (default 1).', 1, 64)),
 	margin: v.optional(real('pairs: least difference of the values (default 0).', 0)),
-	solutions: v.optional(count('labels: solutions of a problem whose steps are labelled (default 1).', 1, 1000)),
+	solutions: v.optional(count('labels: solutions of a problem whose steps are labeled (default 1).', 1, 1000)),
 	completions: v.optional(count('labels: completions from each step (default 8).', 1, 1000)),
 	searches: v.optional(count('Problems under way at a time (default 64).', 1, 4096)),
 	...sampled,

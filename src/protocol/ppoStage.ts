@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { count, described, flag, real } from './recipeFields.ts';
 import { optimiser } from './stageFields.ts';
 
-/** Proximal policy optimisation with a critic; keys have the names of TRL's PPOConfig (0.20, the last that had it). */
+/** Proximal policy optimization with a critic; keys have the names of TRL's PPOConfig (0.20, the last that had it). */
 export const ppoStageSchema = v.strictObject({
-	type: described(v.literal('ppo'), 'Proximal policy optimisation with a critic (Schulman et al. 2017).'),
+	type: described(v.literal('ppo'), 'Proximal policy optimization with a critic (Schulman et al. 2017).'),
 	...optimiser,
 	num_generations: v.optional(count('Completions per prompt (default 8).', 1, 1024)),
 	prompts_per_step: v.optional(count('Prompts per generation batch (default 16).', 1, 65_536)),
@@ -25,7 +25,7 @@ export const ppoStageSchema = v.strictObject({
 		real('How far a value may leave the one of the batch before it is clipped (default 0.2).', 0, 1e6),
 	),
 	gamma: v.optional(real('Discount of later rewards, per token (default 1).', 0, 1)),
-	lam: v.optional(real('Lambda of generalised advantage estimation (default 1; TRL 0.95).', 0, 1)),
+	lam: v.optional(real('Lambda of generalized advantage estimation (default 1; TRL 0.95).', 0, 1)),
 	whiten_advantages: v.optional(
 		flag('Give the advantages of a generation batch mean 0 and deviation 1 (default true).'),
 	),

@@ -149,7 +149,7 @@ export const embeddedLossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const sa
 export type EmbeddedLossType = (typeof embeddedLossTypes)[number];
 
 export const grpoStageSchema = v.strictObject({
-	type: described(v.literal('grpo'), 'Group relative policy optimisation.'),
+	type: described(v.literal('grpo'), 'Group relative policy optimization.'),
 	...optimiser,
 	num_generations: v.optional(count('Completions per prompt, G (default 8).', 2, 1024)),
 	prompts_per_step: v.optional(count('Prompts per generation batch (default 16).', 1, 65_536)),
@@ -195,7 +195,7 @@ const head = {
 					real('Share of prompts, by a hash, that only measure the head (default 0.1).', 0.001, 0.9),
 				),
 			}),
-			'Learn from a file of labelled steps instead of completions of the policy.',
+			'Learn from a file of labeled steps instead of completions of the policy.',
 		),
 	),
 	batch_size: v.optional(count('labels: solutions of the file per update (default 64).', 1, 65_536)),
@@ -227,7 +227,7 @@ export const processStageSchema = v.strictObject({
 		'A process reward head: how good each step is, from completions that go on behind it (Math-Shepherd).',
 	),
 	...head,
-	num_generations: v.optional(count('Solutions per problem whose steps are labelled (default 2).', 1, 1024)),
+	num_generations: v.optional(count('Solutions per problem whose steps are labeled (default 2).', 1, 1024)),
 	completions: v.optional(count('Completions that go on from each step (default 8).', 1, 1024)),
 	estimation: v.optional(
 		choice(

@@ -89,7 +89,7 @@ export const scoreRequestSchema = v.object({
 	timeoutMs: v.number(),
 	/** Which lines of the reward file the rows reach is wanted too. */
 	coverage: v.boolean(),
-	/** Optimiser step that the batch belongs to: `trainer_state.global_step` of a Python reward. */
+	/** Optimizer step that the batch belongs to: `trainer_state.global_step` of a Python reward. */
 	step: v.exactOptional(v.number()),
 });
 export type ScoreRequest = v.InferOutput<typeof scoreRequestSchema>;

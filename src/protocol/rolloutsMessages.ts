@@ -90,7 +90,7 @@ export const stepFaultsSchema = v.object({
 	examples: v.array(v.string()),
 });
 
-/** What a token can be coloured by. */
+/** What a token can be colored by. */
 export const tokenValues = ['logprob', 'entropy', 'ratio', 'kl', 'advantage'] as const;
 export type TokenValue = (typeof tokenValues)[number];
 

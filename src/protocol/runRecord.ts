@@ -32,7 +32,7 @@ export const runRecordSchema = v.looseObject({
 	/** Grows with every resume in place; readers start again when it does. */
 	attempt: v.number(),
 	stage: v.nullable(v.string()),
-	/** Optimiser updates done, over all stages. */
+	/** Optimizer updates done, over all stages. */
 	step: v.number(),
 	/** Upper bound; a stage may end earlier by a measured quantity. */
 	totalSteps: v.nullable(v.number()),

@@ -16,7 +16,7 @@ export const schedulerNames = ['constant', 'linear', 'cosine', 'constant_with_wa
 export type SchedulerName = (typeof schedulerNames)[number];
 
 export const updates = {
-	steps: count('Optimiser updates at most.', 1, 10_000_000),
+	steps: count('Optimizer updates at most.', 1, 10_000_000),
 	learning_rate: real('Peak learning rate of AdamW.', 0, 10),
 	lr_scheduler_type: v.optional(
 		choice(schedulerNames, 'Shape of the learning rate over the stage (default constant_with_warmup).'),

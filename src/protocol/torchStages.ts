@@ -24,7 +24,7 @@ export const rlooStageSchema = v.strictObject({
 });
 
 export const dpoStageSchema = v.strictObject({
-	type: described(v.literal('dpo'), 'Direct preference optimisation on pairs (Rafailov et al. 2023).'),
+	type: described(v.literal('dpo'), 'Direct preference optimization on pairs (Rafailov et al. 2023).'),
 	...updates,
 	pairs: pairsSchema,
 	batch_size: v.optional(count('Pairs per update (default 64).', 1, 65_536)),

@@ -66,7 +66,7 @@ export const assignmentSchema = v.object({
 			state: unknownRecord,
 			/**
 			 * Of the same run: everything goes on bit for bit. false: a new run that branches off; its recipe may be another
-			 * one, so what does not fit it any more (data order, the optimiser of other parameters) begins anew. A checkpoint
+			 * one, so what does not fit it any more (data order, the optimizer of other parameters) begins anew. A checkpoint
 			 * of the embedded engine comes with an empty `state`.
 			 */
 			sameRun: v.boolean(),
@@ -288,7 +288,7 @@ export const trainerLinkMethods = {
 		params: v.object({ index: whole, type: v.string(), step: whole }),
 		result: orders,
 	},
-	/** One optimiser update has happened. */
+	/** One optimizer update has happened. */
 	step: {
 		params: v.object({
 			/** Updates done, this one included. */

@@ -184,7 +184,7 @@ export const treeEventSchema = v.variant('t', [
 	v.looseObject({
 		t: v.literal('critique'),
 		at,
-		/** The draft or answer that is criticised. */
+		/** The draft or answer that is criticized. */
 		id,
 		missing: v.array(text),
 		superfluous: v.array(text),

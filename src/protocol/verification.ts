@@ -12,7 +12,7 @@ const value = v.nullable(v.number());
 export const rowSources = ['gold', 'wrong', 'case', 'rollout', 'selection'] as const;
 export type RowSource = (typeof rowSources)[number];
 
-/** What a labelled case expects: an exact value (within 1e-9), a range, or null. */
+/** What a labeled case expects: an exact value (within 1e-9), a range, or null. */
 export const expectationSchema = v.nullable(
 	v.union([v.number(), v.object({ min: v.optional(v.number()), max: v.optional(v.number()) })]),
 );

@@ -15,7 +15,7 @@ export interface AddedCase {
 const largestCases = 16 << 20;
 
 /**
- * Adds a labelled case to the end of a file of cases (NAME.cases.jsonl), which need not be there yet. Fails with `invalid` for
+ * Adds a labeled case to the end of a file of cases (NAME.cases.jsonl), which need not be there yet. Fails with `invalid` for
  * what is no regular file or has no room, `denied`, `full`.
  */
 export async function appendCase(file: string, made: RewardCase): Promise<AddedCase> {

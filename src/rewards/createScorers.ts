@@ -27,7 +27,7 @@ export interface RewardScorer {
 	readonly column: RewardColumn;
 	/**
 	 * One value a row. Whatever goes wrong is in the errors of the result; it rejects with `cancelled` alone.
-	 * @param options.step optimiser updates done before the batch
+	 * @param options.step optimizer updates done before the batch
 	 */
 	score(rows: readonly ScoreRow[], options?: { step?: number; signal?: AbortSignal }): Promise<RunnerScore>;
 }

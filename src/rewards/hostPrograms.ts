@@ -21,7 +21,7 @@ export class HostPrograms {
 
 	/** Path of a program that is there. Fails with `missing` or `denied`. */
 	async path(language: HostLanguage): Promise<string> {
-		// From source the Node host imports its neighbours, so it cannot be moved; nor is it ever updated while it runs.
+		// From source the Node host imports its neighbors, so it cannot be moved; nor is it ever updated while it runs.
 		const source = join(this.#folder, 'host', 'main.ts');
 		if (language === 'node' && (await isFile(source))) return source;
 		let copy = this.#copies.get(language);

@@ -22,7 +22,7 @@ export interface IsolatedRows {
 }
 
 /**
- * Tries the rows of a failed batch one by one, spread over the batch so that a run of bad neighbours does not look like a
+ * Tries the rows of a failed batch one by one, spread over the batch so that a run of bad neighbors does not look like a
  * reward that never works. Ends early, with an error for every row left, when nothing works or time is up.
  *
  * @param deadline on `clock`, in milliseconds

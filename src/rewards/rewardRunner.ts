@@ -29,7 +29,7 @@ export interface ScoreOptions {
 	readonly timeoutMs?: number;
 	readonly signal?: AbortSignal;
 	readonly coverage?: boolean;
-	/** Optimiser step that the batch belongs to; default 0. */
+	/** Optimizer step that the batch belongs to; default 0. */
 	readonly step?: number;
 }
 

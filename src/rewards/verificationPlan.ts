@@ -19,7 +19,7 @@ import { sampleProblems } from './sampleProblems.ts';
 
 /** Which rows a reward file is verified on. */
 export type WhatToVerify =
-	/** Sampled problems with right and wrong answers, and the labelled cases; each unless it is switched off. */
+	/** Sampled problems with right and wrong answers, and the labeled cases; each unless it is switched off. */
 	| { readonly kind: 'data'; readonly dataset?: boolean; readonly cases?: boolean | string }
 	/** The last generation batches of a run; null: of the latest that used the file, or of any. */
 	| { readonly kind: 'rollouts'; readonly run: string | null }

@@ -111,7 +111,7 @@ export class ControlClient extends Disposable {
 
 	/** What the engine said of itself. */
 	get engine(): ControlResult<'initialize'> {
-		if (this.#engine === null) throw new Failure('unavailable', 'The connection is not initialised.');
+		if (this.#engine === null) throw new Failure('unavailable', 'The connection is not initialized.');
 		return this.#engine;
 	}
 

@@ -63,7 +63,7 @@ export interface ExportSummary {
 	readonly bytes: number;
 	/** How many were looked at, and of what. */
 	readonly read: number;
-	readonly what: 'rollouts' | 'labelled rollouts' | 'judged pairs' | 'lines';
+	readonly what: 'rollouts' | 'labeled rollouts' | 'judged pairs' | 'lines';
 	/** Lines of the file. */
 	readonly written: number;
 	/** Why the others are not in it, with how many; of pairs also groups: "groups whose rewards are all equal". */
@@ -108,9 +108,9 @@ export class ExportCount {
 	}
 }
 
-const madeFrom = { rollouts: 'rollouts', labels: 'labelled rollouts', feedback: 'judged pairs' } as const;
+const madeFrom = { rollouts: 'rollouts', labels: 'labeled rollouts', feedback: 'judged pairs' } as const;
 const whatFirst: Readonly<Partial<Record<ExportSummary['what'], string>>> = {
-	'labelled rollouts': 'Label steps in the rollouts panel first.',
+	'labeled rollouts': 'Label steps in the rollouts panel first.',
 	'judged pairs': 'Rate completions of one prompt in the rollouts panel first.',
 };
 

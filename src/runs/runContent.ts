@@ -54,7 +54,7 @@ export interface StepRollouts {
 
 /** A run as the panels, the queries and the command line read it, whoever wrote it. Nothing is converted on disk. */
 export interface RunContent {
-	/** The folder that was recognised as a run. */
+	/** The folder that was recognized as a run. */
 	readonly folder: string;
 	/** `reasoning-lab`, or the name of the importer's format. */
 	readonly format: string;

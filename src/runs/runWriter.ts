@@ -153,7 +153,7 @@ export class RunWriter {
 		return this.#lastStep;
 	}
 
-	/** One line per optimiser step, strictly increasing. Values that are not finite are written as null. */
+	/** One line per optimizer step, strictly increasing. Values that are not finite are written as null. */
 	appendMetrics(line: MetricsLine): Promise<void> {
 		return this.#write(async () => {
 			if (line.step <= this.#lastStep) {

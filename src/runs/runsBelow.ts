@@ -6,7 +6,7 @@ import { findFormats } from './importers/findFormats.ts';
 import { compareNames } from './importers/pathPattern.ts';
 import { isRunFolder } from './runRegistry.ts';
 
-/** A folder that was recognised as a run. */
+/** A folder that was recognized as a run. */
 export interface FoundRun {
 	readonly folder: string;
 	/** Names of the formats that fit, the likeliest first; `reasoning-lab` alone for our own. */

@@ -46,7 +46,7 @@ export class StepLabels {
 		});
 	}
 
-	/** null: nobody has labelled it. */
+	/** null: nobody has labeled it. */
 	get(rollout: LabelledRollout): Promise<RolloutLabels | null> {
 		return this.#turns.queue(async () => {
 			return (await this.#lines.read()).get(keyOf(rollout)) ?? null;

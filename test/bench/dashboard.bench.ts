@@ -33,7 +33,7 @@ async function open(page: Page, url: string): Promise<Opened> {
 				before = chart()?.querySelector('canvas')?.toDataURL() ?? null;
 			}
 		});
-		/** Whether there are coloured pixels, so a curve, in both the first and the last tenth of the chart. */
+		/** Whether there are colored pixels, so a curve, in both the first and the last tenth of the chart. */
 		const isPainted = (canvas: HTMLCanvasElement, plot: HTMLElement): boolean => {
 			const context = canvas.getContext('2d', { willReadFrequently: true });
 			const over = plot.querySelector<HTMLElement>('.u-over');

@@ -12,7 +12,7 @@ import type { Bench, BenchOptions, Measurement } from './measurement.ts';
 
 const starter = join(import.meta.dirname, '../../media/templates/starter');
 
-/** The starter project's rewards: 200 rows of its dataset, its labelled cases, and the recipe's other rewards. */
+/** The starter project's rewards: 200 rows of its dataset, its labeled cases, and the recipe's other rewards. */
 const files = { TypeScript: 'steps.reward.ts', Python: 'concise.reward.py' } as const;
 
 function percentile(samples: readonly number[], share: number): number {

@@ -77,7 +77,7 @@ export class Laboratory {
 		return this.chrome;
 	}
 
-	/** Changes the colour theme and waits until it is on screen. */
+	/** Changes the color theme and waits until it is on screen. */
 	async setTheme(workbench: WorkbenchPage, kind: ThemeKind): Promise<void> {
 		// Workspace settings, since the workbench does not watch its user settings. A change before it knows its themes is
 		// lost, and the same value again is no change.

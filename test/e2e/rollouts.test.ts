@@ -130,7 +130,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 
 		const labels = () => readLines<RolloutLabels>(join(annotationsOf(lab), 'labels.jsonl'));
 
-		await step('the steps of a completion are labelled by keys', async () => {
+		await step('the steps of a completion are labeled by keys', async () => {
 			await rollouts.cards().nth(1).click();
 			await frame.locator('body').press('s');
 			const list = frame.getByRole('listbox', { name: 'Steps of the completion' });
@@ -174,12 +174,12 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 		});
 	});
 
-	await t.test('an own run’s: labels beside the run, and behaviours over training', async (t) => {
+	await t.test('an own run’s: labels beside the run, and behaviors over training', async (t) => {
 		const step = inOrder(t);
 		const { frame } = await openRollouts('bakery');
 		await workbench.closeSideBar();
 
-		await step('steps are labelled by keys and saved beside the run', async () => {
+		await step('steps are labeled by keys and saved beside the run', async () => {
 			await frame
 				.getByRole('button', { name: /^Label the steps of completion/ })
 				.first()
@@ -199,7 +199,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 			await workbench.screenshot('microscope-labels');
 		});
 
-		await step('behaviours are counted over training, and an example leads to its rollout', async () => {
+		await step('behaviors are counted over training, and an example leads to its rollout', async () => {
 			await frame.getByRole('tab', { name: 'Behaviors' }).click();
 			await frame.getByText(/(Read|index:) 6 steps/).waitFor();
 			await frame.locator('.example').first().waitFor();

@@ -30,7 +30,7 @@ async function freePort(): Promise<number> {
 	return port;
 }
 
-/** `transformers serve`, a server that others wrote, with a model that has learnt to count. */
+/** `transformers serve`, a server that others wrote, with a model that has learned to count. */
 async function serve(folder: string): Promise<{ server: PythonProcess; baseUrl: string }> {
 	await runPython({ python, script: join(root, 'test/python/counting_model.py'), args: [folder] });
 	const port = await freePort();

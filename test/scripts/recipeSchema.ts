@@ -37,7 +37,7 @@ const stageSnippets = [
 	},
 	{
 		label: 'Reinforcement learning (grpo)',
-		description: 'Group relative policy optimisation',
+		description: 'Group relative policy optimization',
 		body: {
 			type: 'grpo',
 			steps: 400,
@@ -49,7 +49,7 @@ const stageSnippets = [
 	},
 	{
 		label: 'Reinforcement learning with a critic (ppo)',
-		description: 'Proximal policy optimisation: advantages of tokens, from a critic that learns beside the policy',
+		description: 'Proximal policy optimization: advantages of tokens, from a critic that learns beside the policy',
 		body: { type: 'ppo', steps: 400, learning_rate: 0.0001, critic_learning_rate: 0.0005, critic_warmup_steps: 20 },
 	},
 	{
@@ -59,7 +59,7 @@ const stageSnippets = [
 	},
 	{
 		label: 'Preferences (dpo)',
-		description: 'Direct preference optimisation on pairs of a better and a worse completion',
+		description: 'Direct preference optimization on pairs of a better and a worse completion',
 		body: { type: 'dpo', steps: 200, pairs: { path: 'data/pairs.jsonl' }, learning_rate: 0.000005 },
 	},
 	{

@@ -1,4 +1,4 @@
-/** Licences of the packages whose code a VSIX carries, bundled or as they are. */
+/** Licenses of the packages whose code a VSIX carries, bundled or as they are. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './paths.ts';

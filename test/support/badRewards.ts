@@ -111,7 +111,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		says: /xxx/,
 	},
 	'a column that the dataset does not have': {
-		python: '# @dataset train.jsonl\ndef bad(completions, colour, **kwargs):\n    return [1.0] * len(completions)\n',
+		python: '# @dataset train.jsonl\ndef bad(completions, color, **kwargs):\n    return [1.0] * len(completions)\n',
 		node: node('return row.colour.length;'),
 		says: /colour|length/,
 	},

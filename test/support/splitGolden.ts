@@ -5,7 +5,7 @@ import { rowsSource, splitRows } from '../../src/core/dataset/rowsSource.ts';
 import { isHeldOut } from '../../src/core/dataset/split.ts';
 import { parseDataset } from './parseDataset.ts';
 
-/** Texts that are easy to hash or to normalise differently. */
+/** Texts that are easy to hash or to normalize differently. */
 const texts = [
 	'',
 	'a',

@@ -110,7 +110,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return this.#overlay.x.length;
 	}
 
-	/** Metrics of at least two runs: those of the catalogue first. */
+	/** Metrics of at least two runs: those of the catalog first. */
 	get metrics(): string[] {
 		return sharedNames(this.points.map(({ names }) => names));
 	}

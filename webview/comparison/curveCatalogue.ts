@@ -27,7 +27,7 @@ const unitLabels: Readonly<Record<MetricUnit, string>> = {
 	watts: 'W',
 };
 
-/** Metrics by group, those of the catalogue in its order before others by name; those that a filter leaves. */
+/** Metrics by group, those of the catalog in its order before others by name; those that a filter leaves. */
 export function groupMetrics(metrics: readonly string[], filter: string): CurveGroup[] {
 	const wanted = filter.trim().toLowerCase();
 	const order = new Map(metricNames.map((name, i) => [name, i]));

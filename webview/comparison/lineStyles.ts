@@ -1,6 +1,6 @@
 import type { Theme } from '../lib/theme.ts';
 
-/** How the line of each run is drawn, besides its colour, so that runs can be told apart without colours. */
+/** How the line of each run is drawn, besides its color, so that runs can be told apart without colors. */
 const styles: readonly { readonly name: string; readonly dash: readonly number[] }[] = [
 	{ name: 'solid', dash: [] },
 	{ name: 'dashed', dash: [9, 4] },

@@ -27,7 +27,7 @@ export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] 
 		{ id: 'speed', title: metricGroupTitles.time, charts: [...phaseCharts(names), ...speedCharts(names)] },
 		{ id: 'devices', title: metricGroupTitles.devices, charts: deviceCharts(names) },
 	];
-	// What the catalogue knows and no chart above shows stands with its kind.
+	// What the catalog knows and no chart above shows stands with its kind.
 	const rest = Map.groupBy(each(names, /^/), (spec) => sectionOf(spec.id));
 	const whole = groups.map((group) => ({ ...group, charts: [...group.charts, ...(rest.get(group.id) ?? [])] }));
 	whole.push({ id: 'other', title: metricGroupTitles.other, charts: rest.get('other') ?? [] });
@@ -158,7 +158,7 @@ function optimiserCharts(names: Names): ChartSpec[] {
 	];
 }
 
-/** In the order of a step, with the colour that each has in every run; those that share one are not met in one run. */
+/** In the order of a step, with the color that each has in every run; those that share one are not met in one run. */
 const phaseColours: Readonly<Record<string, number>> = {
 	'time/data': 7,
 	'time/generate': 0,

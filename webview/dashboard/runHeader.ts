@@ -79,7 +79,7 @@ export class RunHeader extends Disposable {
 			step: this.#fact('Step', () => ({
 				title: 'Step',
 				paragraphs: [
-					'Optimiser updates done, over all stages, and how many there are at most: a stage that ends by a measured accuracy may need fewer.',
+					'Optimizer updates done, over all stages, and how many there are at most: a stage that ends by a measured accuracy may need fewer.',
 				],
 			})),
 			elapsed: this.#fact('Elapsed', () => ({

@@ -145,7 +145,7 @@ function waiting(
 	}
 }
 
-/** Whether a cold start runs after which rewards are learnt from. */
+/** Whether a cold start runs after which rewards are learned from. */
 function beforeRewards(run: DashboardRun): boolean {
 	if (run.stage !== 'sft' && run.stage !== 'distill') return false;
 	const at = run.stages.findLastIndex((stage) => stage.name === run.stage);

@@ -8,7 +8,7 @@ export interface Colour {
 
 const byte = (text: string): number => Number.parseInt(text, 16);
 
-/** Parses the forms in which VS Code writes theme colours: #rgb, #rgba, #rrggbb, #rrggbbaa, rgb(), rgba(). */
+/** Parses the forms in which VS Code writes theme colors: #rgb, #rgba, #rrggbb, #rrggbbaa, rgb(), rgba(). */
 export function parseColour(text: string): Colour | null {
 	const value = text.trim().toLowerCase();
 	if (value === 'transparent') return { r: 0, g: 0, b: 0, a: 0 };
@@ -52,14 +52,14 @@ export function luminance({ r, g, b }: Colour): number {
 	return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }
 
-/** Contrast ratio (WCAG 2.1) of two opaque colours: 1 to 21. */
+/** Contrast ratio (WCAG 2.1) of two opaque colors: 1 to 21. */
 export function contrast(one: Colour, other: Colour): number {
 	const [low, high] = [luminance(one), luminance(other)].sort((x, y) => x - y) as [number, number];
 	return (high + 0.05) / (low + 0.05);
 }
 
 /**
- * The colour nearest to `colour`, on the way to black or white, that has the contrast `ratio` against `background`.
+ * The color nearest to `color`, on the way to black or white, that has the contrast `ratio` against `background`.
  * Its hue stays; only as much lightness changes as is needed.
  */
 export function withContrast(colour: Colour, background: Colour, ratio: number): Colour {

@@ -1,4 +1,4 @@
-/** Outlines on a 16 x 16 grid, drawn with the current text colour. */
+/** Outlines on a 16 x 16 grid, drawn with the current text color. */
 const outlines = {
 	play: 'M4 2.5v11l9-5.5z',
 	pause: 'M4 3h3v10H4zM9 3h3v10H9z',

@@ -29,17 +29,17 @@ export interface Theme {
 	readonly fontFamily: string;
 	/** CSS pixels. */
 	readonly fontSize: number;
-	/** Line colours, each with a contrast of at least 3:1 (4.5:1 in high contrast) against the background. */
+	/** Line colors, each with a contrast of at least 3:1 (4.5:1 in high contrast) against the background. */
 	readonly series: readonly string[];
-	/** The series colour, for areas. */
+	/** The series color, for areas. */
 	fill(index: number, alpha: number): string;
-	/** The series colour, for areas that cover what is behind them: of that share, the rest is background. */
+	/** The series color, for areas that cover what is behind them: of that share, the rest is background. */
 	solid(index: number, share: number): string;
 	/** In high contrast, how the lines of one chart are dashed, by their order; otherwise none is. */
 	dash(index: number): readonly number[];
 }
 
-/** Theme colours for series, in order, and what stands in where a theme lacks them (dark, light). */
+/** Theme colors for series, in order, and what stands in where a theme lacks them (dark, light). */
 const seriesSources = [
 	['--vscode-charts-blue', '#4aa5f0', '#1a6fc4'],
 	['--vscode-charts-orange', '#e5944a', '#b8560f'],
@@ -65,7 +65,7 @@ const dashes: readonly (readonly number[])[] = [
 /** Reads variables; tests pass a table instead of a document. */
 export type ReadVariable = (name: string) => string;
 
-/** Distance of two opaque colours in RGB, 0 to 442: what tells two lines apart is checked roughly. */
+/** Distance of two opaque colors in RGB, 0 to 442: what tells two lines apart is checked roughly. */
 function distance(one: Colour, other: Colour): number {
 	return Math.hypot(one.r - other.r, one.g - other.g, one.b - other.b);
 }
@@ -90,7 +90,7 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 		const ours = dark ? forDark : forLight;
 		// A theme without an orange of its own hands over the translucent one of found text, which would be drawn as brown.
 		const theirs = withContrast(withAlpha(colour(name, ours), 1), background, least);
-		// Some themes give two of these names one colour.
+		// Some themes give two of these names one color.
 		const taken = series.some((other) => distance(other, theirs) < 60);
 		series.push(taken ? withContrast(parseColour(ours) ?? theirs, background, least) : theirs);
 	}
@@ -173,7 +173,7 @@ export class ThemeWatcher implements IDisposable {
 	}
 }
 
-/** Exported for tests: the contrast of two colours given as text; 0 when one cannot be parsed. */
+/** Exported for tests: the contrast of two colors given as text; 0 when one cannot be parsed. */
 export function contrastOf(one: string, other: string): number {
 	const [a, b] = [parseColour(one), parseColour(other)];
 	return a && b ? contrast(a, b) : 0;

@@ -82,7 +82,7 @@ export class QuestionForm {
 				{ class: 'row' },
 				element(
 					'span',
-					{ class: 'labelled grow' },
+					{ class: 'labeled grow' },
 					element('span', { aria: { hidden: true } }, 'Expected answer'),
 					this.#expected.element,
 				),

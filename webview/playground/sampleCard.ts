@@ -136,7 +136,7 @@ export class SampleCard implements IDisposable {
 				title: 'Copy as commands that ask the Reasoner API the same',
 				onClick: () => copy(place, 'api'),
 			}).element,
-			button({ label: 'Save as Case', title: 'Add it to the labelled cases of a reward', onClick: () => save(place) })
+			button({ label: 'Save as Case', title: 'Add it to the labeled cases of a reward', onClick: () => save(place) })
 				.element,
 		];
 	}

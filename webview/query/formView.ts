@@ -89,7 +89,7 @@ export class FormView {
 			element(
 				'div',
 				{ class: 'fields' },
-				element('span', { class: 'labelled grow' }, this.#text),
+				element('span', { class: 'labeled grow' }, this.#text),
 				this.#regex.element,
 				this.#caseSensitive.element,
 				this.#textFault,

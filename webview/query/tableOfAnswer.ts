@@ -79,7 +79,7 @@ export function columnsOfHits(hits: () => readonly TextHit[], runName: (folder: 
 	return [
 		column('run', 'The run', 150, (hit) => plainLabel(runName(hit.run), 60), false),
 		column('split', 'Trained on, or evaluated', 84, (hit) => hit.split, false),
-		column('step', 'Optimiser update', 70, (hit) => (hit.stepless ? '' : String(hit.step))),
+		column('step', 'Optimizer update', 70, (hit) => (hit.stepless ? '' : String(hit.step))),
 		column('group', 'Group of the rollout within its step', 70, (hit) => String(hit.group)),
 		column('index', 'Index of the rollout within its group', 70, (hit) => String(hit.index)),
 		column('found', 'How often it occurs in the completion', 70, (hit) => String(hit.count)),

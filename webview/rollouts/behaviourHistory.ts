@@ -4,10 +4,10 @@ import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
 
 export type BehaviourExample = BehaviourRow['examples'][number] & { readonly step: number };
 export const behaviourMeasures = ['share', 'count'] as const;
-/** Share of rollouts that show a behaviour, or how often a rollout shows it on average. */
+/** Share of rollouts that show a behavior, or how often a rollout shows it on average. */
 export type BehaviourMeasure = (typeof behaviourMeasures)[number];
 
-/** What the steps that were read say of each behaviour; the source of the chart. */
+/** What the steps that were read say of each behavior; the source of the chart. */
 export class BehaviourHistory implements ColumnSource {
 	readonly rows: readonly BehaviourRow[];
 	readonly steps: Float64Array;
@@ -46,7 +46,7 @@ export class BehaviourHistory implements ColumnSource {
 		return 'bridged';
 	}
 
-	/** Examples of a behaviour, one a step, in the order of the steps; the first is where it was seen first. */
+	/** Examples of a behavior, one a step, in the order of the steps; the first is where it was seen first. */
 	examples(behaviour: number): BehaviourExample[] {
 		return this.rows.flatMap((row) =>
 			row.examples.filter((one) => one.behaviour === behaviour).map((one) => ({ ...one, step: row.step })),

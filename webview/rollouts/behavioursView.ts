@@ -35,7 +35,7 @@ function specOf(measure: BehaviourMeasure): ChartSpec {
 	};
 }
 
-/** How the reasoning of the run changed: each behaviour over the steps, where it was seen first, and examples of it. */
+/** How the reasoning of the run changed: each behavior over the steps, where it was seen first, and examples of it. */
 export class BehavioursView extends Disposable {
 	readonly element = element('section', { class: 'behaviours-view', aria: { label: 'Behaviors over training' } });
 	readonly #model: RolloutsModel;

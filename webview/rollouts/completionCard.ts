@@ -279,7 +279,7 @@ export class CompletionCard implements IDisposable {
 		this.#context.found(this.rollout.index, findings);
 	}
 
-	/** How often each behaviour shows, and what else is remarkable; a click shows the places, one after the other. */
+	/** How often each behavior shows, and what else is remarkable; a click shows the places, one after the other. */
 	#drawMarks(trace: CompletionTrace, { faithfulness, repetition, mix, marks }: TextFindings): void {
 		const chips: HTMLElement[] = [];
 		const all = [...trace.marks, ...marks];

@@ -52,7 +52,7 @@ export const bindings: readonly Binding[] = [
 	{ command: 'last-group', keys: ['G'], shown: ['G'], does: 'Last group' },
 	{ command: 'search', keys: ['/'], shown: ['/'], does: 'Search in this step' },
 	{ command: 'follow', keys: ['f'], shown: ['f'], does: 'Follow the newest step, or stay' },
-	{ command: 'tokens', keys: ['t'], shown: ['t'], does: 'Colour tokens by the next value that was recorded' },
+	{ command: 'tokens', keys: ['t'], shown: ['t'], does: 'Color tokens by the next value that was recorded' },
 	{ command: 'marks', keys: ['b'], shown: ['b'], does: 'Mark behaviors in the texts, or nothing' },
 	{ command: 'widest-spread', keys: ['w'], shown: ['w'], does: 'Group with the widest spread of rewards' },
 	{ command: 'fold', keys: ['i'], shown: ['i'], does: 'Expand or fold identical completions' },

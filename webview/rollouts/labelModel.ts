@@ -45,7 +45,7 @@ export class LabelModel extends Disposable {
 		return this.content?.ratings.filter((rating) => rating !== null).length ?? 0;
 	}
 
-	/** @param rule null: as it was labelled before, or as its text suggests */
+	/** @param rule null: as it was labeled before, or as its text suggests */
 	async open(place: Place, rule: string | null = null): Promise<void> {
 		this.#abort?.abort();
 		const abort = new AbortController();

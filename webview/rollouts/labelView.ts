@@ -107,7 +107,7 @@ export class LabelView extends Disposable {
 				fill(
 					this.element,
 					emptyState({
-						title: 'The steps cannot be labelled',
+						title: 'The steps cannot be labeled',
 						text: failure.toString(),
 						actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
 					}),

@@ -94,7 +94,7 @@ export class RolloutsModel extends Disposable {
 	chosen = Chosen.none;
 	/** What is compared. */
 	pair: readonly [Place | null, Place | null] = [null, null];
-	/** What is labelled or continued. */
+	/** What is labeled or continued. */
 	one: Place | null = null;
 	/** Kinds of marks in the texts that are shown. */
 	marks: ReadonlySet<MarkKind> = new Set();

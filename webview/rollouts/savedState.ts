@@ -35,7 +35,7 @@ export const savedStateSchema = v.object({
 	marks: v.optional(v.pipe(v.array(v.picklist(markKinds)), v.maxLength(100)), []),
 	/** Two completions that are compared. */
 	pair: v.optional(v.pipe(v.array(placeSchema), v.maxLength(2)), []),
-	/** The completion that is labelled or continued. */
+	/** The completion that is labeled or continued. */
 	one: v.optional(v.nullable(placeSchema), null),
 	/** Of *Continue from Here*; what does not fit is dropped alone. */
 	continued: v.fallback(keptContinuationsSchema, { drafts: [], made: [] }),

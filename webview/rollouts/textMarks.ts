@@ -7,7 +7,7 @@ import type { TraceTags } from '../../src/core/trace/trace.ts';
 import type { CompletionTrace } from '../lib/trace/completionTrace.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 
-/** Kinds of marks that a person switches on: behaviours, text that repeats, another language, what is concluded. */
+/** Kinds of marks that a person switches on: behaviors, text that repeats, another language, what is concluded. */
 export const markKinds = [
 	...behaviours.map((behaviour) => `behaviour-${behaviour}` as const),
 	'repeated',

@@ -5,7 +5,7 @@ import { TokenText } from '../lib/tokens/tokenText.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { levelClass, tokenFacts, tokenLevel, tokenTable, valuesOf } from './tokenScale.ts';
 
-/** A completion token by token, coloured by a value; the strip below tells the values of the token pointed at or in focus. */
+/** A completion token by token, colored by a value; the strip below tells the values of the token pointed at or in focus. */
 export class TokenBody implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #text: TokenText;

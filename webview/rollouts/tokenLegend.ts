@@ -10,7 +10,7 @@ const explanations: Readonly<Record<TokenValue, string>> = {
 	advantage: 'Advantage of the token',
 };
 
-/** The scale of what tokens are coloured by. */
+/** The scale of what tokens are colored by. */
 export function tokenLegend(view: TokenValue, largestAdvantage: number): HTMLElement {
 	const { levels, low, middle, high } = tokenScale(view, largestAdvantage);
 	const swatch = (level: number) =>

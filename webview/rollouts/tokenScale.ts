@@ -3,7 +3,7 @@ import { tokenKl, tokenRatios } from '../../src/core/trace/tokenColumns.ts';
 import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import type { TokenView } from './savedState.ts';
 
-/** Levels of colour: 0 (nothing unusual) to this, or from minus this where values lie around a middle. */
+/** Levels of color: 0 (nothing unusual) to this, or from minus this where values lie around a middle. */
 export const highestLevel = 6;
 
 export const tokenViewNames: Readonly<Record<TokenView, string>> = {
@@ -21,7 +21,7 @@ export const tokenViewNames: Readonly<Record<TokenView, string>> = {
  */
 const levelSize = { logprob: 0.75, entropy: 0.4, ratio: 0.05, kl: 0.05 } as const;
 
-/** What a view colours by, one entry a token; null: not recorded. */
+/** What a view colors by, one entry a token; null: not recorded. */
 export function valuesOf(view: TokenValue, tokens: TokenColumns): readonly (number | null)[] | null {
 	switch (view) {
 		case 'logprob':
@@ -48,7 +48,7 @@ export function tokenTable(tokens: TokenColumns): TokenTable {
 	return { tokens, ratio: tokenRatios(tokens), kl: tokenKl(tokens) };
 }
 
-/** How strongly a token is coloured, below 0 for values below the middle; null where nothing was recorded. */
+/** How strongly a token is colored, below 0 for values below the middle; null where nothing was recorded. */
 export function tokenLevel(view: TokenValue, value: number | null | undefined, largestAdvantage = 1): number | null {
 	if (value === null || value === undefined || Number.isNaN(value)) return null;
 	const clamp = (level: number) => Math.max(-highestLevel, Math.min(highestLevel, Math.trunc(level))) + 0;
@@ -63,7 +63,7 @@ export function tokenLevel(view: TokenValue, value: number | null | undefined, l
 		case 'advantage': {
 			const largest = largestAdvantage > 0 ? largestAdvantage : 1;
 			if (value === 0) return 0;
-			// What is not 0 is coloured, however weakly.
+			// What is not 0 is colored, however weakly.
 			return Math.sign(value) * Math.max(1, Math.abs(clamp((value / largest) * highestLevel)));
 		}
 	}
@@ -85,7 +85,7 @@ export interface TokenScale {
 	readonly high: string;
 }
 
-/** What the colours stand for. */
+/** What the colors stand for. */
 export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
 	const up = Array.from({ length: highestLevel + 1 }, (_, i) => i);
 	const both = [

@@ -15,7 +15,7 @@ export interface PlotPoint {
 
 export interface PlotLine {
 	readonly name: string;
-	/** Its colour and shape. */
+	/** Its color and shape. */
 	readonly style: number;
 	/** Dashed, with hollow marks: an upper bound. */
 	readonly bound: boolean;

@@ -14,7 +14,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 	return node;
 }
 
-/** Shapes, so that lines are told apart without colours. */
+/** Shapes, so that lines are told apart without colors. */
 const shapes = [
 	'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z',
 	'M-4 -4H4V4H-4Z',

@@ -85,7 +85,7 @@ export class StrategiesModel {
 	}
 }
 
-/** Which colour and shape a point's line has: the single sample's is the last. */
+/** Which color and shape a point's line has: the single sample's is the last. */
 export function styleOf(points: readonly PointSummary[], point: PointSummary): number {
 	const most = Math.max(-1, ...points.map(({ strategy }) => strategy ?? -1));
 	return point.strategy ?? most + 1;

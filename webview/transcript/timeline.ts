@@ -96,7 +96,7 @@ export class Timeline extends Disposable {
 		this.#cards.clear();
 	}
 
-	/** On the head of a message, arrows go to its neighbours, Right opens and Left closes. */
+	/** On the head of a message, arrows go to its neighbors, Right opens and Left closes. */
 	#onKey(event: KeyboardEvent): void {
 		const target = event.target as HTMLElement;
 		if (event.ctrlKey || event.altKey || event.metaKey) return;

@@ -28,7 +28,7 @@ function symbol(
 	return svg;
 }
 
-/** What colours, shapes and marks mean; only those that the tree has. */
+/** What colors, shapes and marks mean; only those that the tree has. */
 export class Legend {
 	readonly element = element('div', { class: 'legend', role: 'group', aria: { label: 'Legend' } });
 	#key = '';
@@ -99,7 +99,7 @@ export class Legend {
 		fill(this.element, ...items);
 	}
 
-	/** The scale of colours, as a picture that is drawn on a canvas: its colours are the theme's. */
+	/** The scale of colors, as a picture that is drawn on a canvas: its colors are the theme's. */
 	#scale({ colouring, range }: Scene, palette: Palette): HTMLElement {
 		if (colouring === 'role') return element('span');
 		const name = colouringNames[colouring];
@@ -108,7 +108,7 @@ export class Legend {
 			class: 'legend-ramp',
 			role: 'img',
 			attributes: { width: palette.ramp.length, height: 1 },
-			aria: { label: `Colours from ${formatNumber(range.least, 3)} to ${formatNumber(range.most, 3)}` },
+			aria: { label: `Colors from ${formatNumber(range.least, 3)} to ${formatNumber(range.most, 3)}` },
 		});
 		const context = canvas.getContext('2d');
 		palette.ramp.forEach(({ css }, i) => {

@@ -1,7 +1,7 @@
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
 export const colourings = ['value', 'score', 'visits', 'prior', 'entropy', 'role'] as const;
-/** What the colour of a node says. */
+/** What the color of a node says. */
 export type Colouring = (typeof colourings)[number];
 
 export const colouringNames: Readonly<Record<Colouring, string>> = {

@@ -41,7 +41,7 @@ export function sceneOfSide(model: TreeModel, side: TreeSide, layout: Layout, co
 	});
 }
 
-/** Of two trees that are compared, one scale of colours; undefined: each its own. */
+/** Of two trees that are compared, one scale of colors; undefined: each its own. */
 function sharedRange({ main, other }: TreeModel, colouring: Colouring): Range | undefined {
 	if (colouring === 'role' || main === null || other === null) return undefined;
 	const ranges = [main, other].map(({ shown }) => measureRange(shown, colouring)).filter((range) => range !== null);

@@ -136,7 +136,7 @@ export class TreePane extends Disposable {
 		);
 	}
 
-	/** The layout and colours in use, where the person left the choice to the tree. */
+	/** The layout and colors in use, where the person left the choice to the tree. */
 	get kind(): LayoutKind {
 		const structure = this.#tree?.latest.start?.structure;
 		return this.#model.options.layout ?? (structure === 'graph' ? 'layered' : 'tidy');

@@ -17,7 +17,7 @@ export function walk(layout: Layout, from: number, direction: Direction): number
 			return parent[from] as number;
 		case 'child':
 			return from + 1 < count && parent[from + 1] === from ? from + 1 : -1;
-		// In preorder the neighbours on a level are the nearest of the same depth.
+		// In preorder the neighbors on a level are the nearest of the same depth.
 		case 'previous':
 			for (let at = from - 1; at >= 0; at--) if (depth[at] === depth[from]) return at;
 			return -1;

@@ -119,7 +119,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 	const cases = s.cases.passed + s.cases.failed;
 	if (cases > 0) {
 		list.push({
-			name: 'Labelled cases',
+			name: 'Labeled cases',
 			value: s.cases.failed === 0 ? 'all pass' : `${formatCount(s.cases.failed)} fail`,
 			note: `${of(s.cases.passed, cases)} pass`,
 			level: s.cases.failed > 0 ? 'bad' : 'plain',

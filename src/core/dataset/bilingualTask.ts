@@ -95,7 +95,7 @@ export function bilingualTask({ digits, general, language, style }: BilingualSet
 			const told = columns.flatMap(({ place, sum, value }) => {
 				const right = `${wordsOf(random).columns[place]} ${sum}${value}`;
 				if (place !== slip) return [right];
-				// Its neighbour is what a slip of one makes of it.
+				// Its neighbor is what a slip of one makes of it.
 				const wrong = value === 0 ? 1 : value + (random.int(2) === 0 ? 1 : -1);
 				return [`${wordsOf(random).columns[place]} ${sum}${wrong}`, `${wordsOf(random).wait} ${right}`];
 			});

@@ -45,7 +45,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 			longest[field] = Math.max(longest[field], codePoints(row[field]));
 		}
 	}
-	// The order of one epoch at a time is kept: training asks for neighbours.
+	// The order of one epoch at a time is kept: training asks for neighbors.
 	let cached: { seed: number; epoch: number; order: number[] } | null = null;
 	const orderOf = (seed: number, epoch: number): number[] => {
 		if (cached?.seed !== seed || cached.epoch !== epoch) {

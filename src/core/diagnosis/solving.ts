@@ -39,7 +39,7 @@ export class Solving {
 		return this.#recent.full ? this.#recent.mean() : null;
 	}
 
-	/** Whether hardly anything is left to be learnt; null: nothing tells. */
+	/** Whether hardly anything is left to be learned; null: nothing tells. */
 	get solved(): boolean | null {
 		return this.accuracy === null ? null : this.accuracy >= limit('solvedAccuracy');
 	}

@@ -40,7 +40,7 @@ export const thresholds = {
 	deadShare: threshold(
 		0.8,
 		'share of groups',
-		'Of five groups four teach nothing, so a batch costs five times what it teaches. DAPO (Yu et al. 2025, section 3.2) saw the share grow all through training and samples again because of it; below this it is the ordinary state of a task that is being learnt.',
+		'Of five groups four teach nothing, so a batch costs five times what it teaches. DAPO (Yu et al. 2025, section 3.2) saw the share grow all through training and samples again because of it; below this it is the ordinary state of a task that is being learned.',
 	),
 	deadBatches: threshold(20, 'batches', 'One batch has few groups: its share is noise.'),
 	deadCauseShare: threshold(0.5, 'share of dead groups', 'A cause is named when it explains most of them.'),
@@ -59,7 +59,11 @@ export const thresholds = {
 		'times the temperature',
 		'POLARIS (An et al. 2025) raises temperature to 1.4 and more where diversity runs out.',
 	),
-	solvedAccuracy: threshold(0.9, 'share', 'From here on a task counts as solved: little is left to be learnt from it.'),
+	solvedAccuracy: threshold(
+		0.9,
+		'share',
+		'From here on a task counts as solved: little is left to be learned from it.',
+	),
 
 	entropyShare: threshold(
 		0.1,
@@ -103,7 +107,7 @@ export const thresholds = {
 	lengthGrowth: threshold(
 		2,
 		'times the length before',
-		'Length that grows along with reward is how thinking is learnt (DeepSeek-R1, figure 3); twice the tokens for the same reward are not.',
+		'Length that grows along with reward is how thinking is learned (DeepSeek-R1, figure 3); twice the tokens for the same reward are not.',
 	),
 	lengthShrink: threshold(0.4, 'times the length before', 'Short answers are fine as long as they earn as much.'),
 	lengthBatches: threshold(30, 'batches', 'Long enough for reward to answer to length.'),
@@ -134,7 +138,7 @@ export const thresholds = {
 		'A tenth of the deviation is a hundredth of the variance: it decides between completions that are equally right, and a reward that pulls away from right answers is still outweighed.',
 	),
 
-	formatLearnt: threshold(0.9, 'of the largest format reward', 'Learnt: nine of ten completions have it.'),
+	formatLearnt: threshold(0.9, 'of the largest format reward', 'Learned: nine of ten completions have it.'),
 	formatBatches: threshold(60, 'batches', 'How long correctness may wait once the format is there.'),
 	flatBelow: threshold(
 		0.3,
@@ -149,7 +153,7 @@ export const thresholds = {
 		'A rise that is plain to see: half of what completions differ by at all.',
 	),
 	hackingEvaluations: threshold(3, 'evaluations', 'Two that did not rise are chance.'),
-	hackingBatches: threshold(50, 'batches', 'What is learnt shows on held-out problems a little later.'),
+	hackingBatches: threshold(50, 'batches', 'What is learned shows on held-out problems a little later.'),
 
 	loopShare: threshold(
 		0.5,
@@ -238,7 +242,7 @@ export const thresholds = {
 	throughputShare: threshold(
 		0.4,
 		'of the median so far',
-		'Lengths and neighbours on the machine change speed by a factor of two in ordinary runs.',
+		'Lengths and neighbors on the machine change speed by a factor of two in ordinary runs.',
 	),
 	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations pass.'),
 

@@ -35,7 +35,7 @@ export const exportFormatInfos: Readonly<Record<ExportFormat, ExportFormatInfo>>
 		suffix: '.dpo.jsonl',
 	},
 	cases: {
-		title: 'Labelled reward cases',
+		title: 'Labeled reward cases',
 		detail: 'What a reward must say about completions, as verification runs them',
 		from: 'rollouts',
 		suffix: '.cases.jsonl',

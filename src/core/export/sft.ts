@@ -10,7 +10,7 @@ import { asMessages, asTexts, type TextForm } from './textForms.ts';
 
 /**
  * A line of SFT data: TRL's prompt-completion type, standard or conversational; or with `messages` its conversational
- * language-modelling type, in which the prompt is learnt as well unless the trainer is told otherwise.
+ * language-modelling type, in which the prompt is learned as well unless the trainer is told otherwise.
  */
 export type SftExample =
 	| { readonly prompt: string; readonly completion: string }

@@ -25,7 +25,7 @@ interface Tally {
 	readonly prompt: string;
 	readonly first: RatedCompletion;
 	readonly second: RatedCompletion;
-	/** By rater, difference in favour of the first; a comparison of the two overrides ratings. */
+	/** By rater, difference in favor of the first; a comparison of the two overrides ratings. */
 	readonly ratings: Map<string, number>;
 	readonly preferences: Map<string, number>;
 }

@@ -1,6 +1,6 @@
 import type { EmbeddedLossType } from '../../protocol/recipe.ts';
 
-/** What the normalisation of the loss needs to know about a row. */
+/** What the normalization of the loss needs to know about a row. */
 export interface LossRow {
 	/** Completion tokens, end-of-sequence included. */
 	readonly length: number;

@@ -33,7 +33,7 @@ const momentWords: Readonly<Record<MemoryMoment, string>> = {
 	generation: 'while it samples',
 };
 
-/** `weights 1.8 GiB, optimiser 3.7 GiB, ...`: largest first. */
+/** `weights 1.8 GiB, optimizer 3.7 GiB, ...`: largest first. */
 export function partsText(parts: StageEstimate['parts']): string {
 	return (Object.entries(parts) as [MemoryPart, number][])
 		.sort(([, a], [, b]) => b - a)

@@ -19,9 +19,9 @@ export interface ModelShape {
 	readonly positions: number;
 	/** Norms of a block beside those of queries and keys. */
 	readonly norms: number;
-	/** `layer`: one kernel that keeps its input alone; `rms`: Hugging Face's, which also keeps the normalised states. */
+	/** `layer`: one kernel that keeps its input alone; `rms`: Hugging Face's, which also keeps the normalized states. */
 	readonly norm: 'rms' | 'layer';
-	/** Queries and keys are normalised, too. */
+	/** Queries and keys are normalized, too. */
 	readonly queryNorm: boolean;
 	/** Vectors added to the outputs of the matrices of attention: none, q, k and v, or all (and in the feed-forward layer). */
 	readonly biases: 'none' | 'attention' | 'all';

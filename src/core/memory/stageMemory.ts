@@ -58,7 +58,7 @@ export interface StageMemory {
 const quantizedBits = { 4: 4.127, 8: 8.03 } as const;
 
 /**
- * Copies of the logits that are alive at the peak, each in float32: as divided by the temperature (or normalised), the
+ * Copies of the logits that are alive at the peak, each in float32: as divided by the temperature (or normalized), the
  * gradients of its rows, those put together, and those of the chosen tokens.
  */
 const logitCopies = 4;

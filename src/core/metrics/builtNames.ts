@@ -12,7 +12,7 @@ const phases: Readonly<Record<string, readonly [title: string, explanation: stri
 	logprobs: ['Log-probabilities', 'Forward passes of the reference, and of the policy for old log-probabilities.'],
 	reference: ['Reference', 'Forward passes of the reference.'],
 	advantages: ['Advantages', 'Computing advantages.'],
-	update: ['Update', 'Forward, backward and optimiser.'],
+	update: ['Update', 'Forward, backward and optimizer.'],
 	weights: ['Weights', 'Handing new weights to the sampler.'],
 	sync: ['Synchronising', 'Processes wait for each other, and new weights go to the sampler.'],
 	data: ['Data', 'Reading rows and making tensors of them.'],
@@ -77,7 +77,7 @@ function evaluationPart(name: string, part: string): Described {
 			unit: 'number',
 			explanation: 'Mean reward of sampled answers to problems that are not trained on.',
 			healthy: 'rises with the reward of training',
-			falls: 'With the reward of training rising: what is learnt does not carry over.',
+			falls: 'With the reward of training rising: what is learned does not carry over.',
 		};
 	}
 	const title = evaluations[name] ?? `${name} ${part}`;

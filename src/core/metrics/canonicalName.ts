@@ -12,7 +12,7 @@ import { verl } from './trainers/verl.ts';
 
 export const trainers: readonly Trainer[] = [trl, verl, primeRl, openRlhf, nemoRl, skyRl, art, rllm, tinker];
 
-/** What a trainer's metric is in the catalogue. */
+/** What a trainer's metric is in the catalog. */
 export interface KnownName {
 	readonly trainer: Trainer;
 	readonly entry: TrainerName;
@@ -70,7 +70,7 @@ function lookupOf(format: string): Lookup {
 	return lookup;
 }
 
-/** What the catalogue knows of a trainer's metric; null: nothing. */
+/** What the catalog knows of a trainer's metric; null: nothing. */
 export function knownName(format: string, foreignName: string): KnownName | null {
 	return lookupOf(format).find(foreignName);
 }

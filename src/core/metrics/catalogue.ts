@@ -61,7 +61,7 @@ function describeOwn(name: string, context: MetricContext): Described | null {
 /**
  * What a metric is: title, unit, over what it was averaged, what it means in the stage at hand, and what the trainer calls
  * it that wrote the run. A name that is not ours is given back as it stands, with `known` false, and with what it is akin
- * to where the catalogue knows that.
+ * to where the catalog knows that.
  */
 export function describeMetric(name: string, context: MetricContext = {}): MetricInfo {
 	const info = describeName(name, context);

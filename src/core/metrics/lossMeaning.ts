@@ -18,7 +18,7 @@ const lossOfStage: Partial<Record<StageType, string>> = {
 	rloo: 'The surrogate whose gradient is followed; its value does not measure progress, the reward does. Advantages are leave-one-out and sum to 0 in a group: at the first update of each batch it is 0, which is no fault.',
 };
 
-/** Why the loss of GRPO is what it is: it is no measure of progress, and where it starts depends on its normalisation. */
+/** Why the loss of GRPO is what it is: it is no measure of progress, and where it starts depends on its normalization. */
 export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricContext): string {
 	const ofStage = stage && lossOfStage[stage];
 	if (ofStage) return ofStage;

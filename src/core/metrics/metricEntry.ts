@@ -1,6 +1,6 @@
 import type { MetricContext, MetricGroup, MetricUnit } from './metricInfo.ts';
 
-/** A row of the catalogue: one metric under a fixed name. */
+/** A row of the catalog: one metric under a fixed name. */
 export interface MetricEntry {
 	readonly title: string;
 	readonly unit: MetricUnit;

@@ -72,7 +72,7 @@ export interface MetricInfo {
 	readonly falls: string | null;
 	/** What the trainer calls it that wrote the run, where the context names one. */
 	readonly own: OwnName | null;
-	/** False: a name that the catalogue does not know, described by its form alone. */
+	/** False: a name that the catalog does not know, described by its form alone. */
 	readonly known: boolean;
 }
 
@@ -84,7 +84,7 @@ export interface OwnName {
 	readonly names: readonly string[];
 	/** Sentences: where its definition differs. */
 	readonly differs: readonly string[];
-	/** The metric of the catalogue that it is akin to, without being it; null: it is the metric. */
+	/** The metric of the catalog that it is akin to, without being it; null: it is the metric. */
 	readonly akinTo: string | null;
 }
 

@@ -2,7 +2,7 @@
 export interface TrainerName {
 	/** As the trainer writes it; `{part}` stands for any text, which `canonical` repeats. */
 	readonly name: string;
-	/** The metric of the catalogue. */
+	/** The metric of the catalog. */
 	readonly canonical: string;
 	/** How its definition differs, as a sentence; absent: it does not. */
 	readonly differs?: string;

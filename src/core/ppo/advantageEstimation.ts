@@ -29,7 +29,7 @@ export interface Estimate {
 }
 
 /**
- * Generalised advantage estimation (Schulman et al. 2016, equation 16) over the tokens of one completion:
+ * Generalized advantage estimation (Schulman et al. 2016, equation 16) over the tokens of one completion:
  * A_t = delta_t + gamma lam A_(t+1), delta_t = r_t + gamma V_(t+1) - V_t, and nothing comes after the last token.
  *
  * @param values V_t before token t, one per token

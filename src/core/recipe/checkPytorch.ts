@@ -202,7 +202,7 @@ function checkStage(stage: Stage, i: number, report: Report): void {
 			if (stage.labels === undefined) {
 				report(
 					place('type'),
-					'TRL learns process rewards from labelled steps alone: add "labels", or set "engine": "embedded", which labels by completions.',
+					'TRL learns process rewards from labeled steps alone: add "labels", or set "engine": "embedded", which labels by completions.',
 				);
 			}
 			return;

@@ -1,4 +1,4 @@
-/** Edits (insertion, deletion, replacement, swap of neighbours) between two short texts. */
+/** Edits (insertion, deletion, replacement, swap of neighbors) between two short texts. */
 export function editDistance(a: string, b: string): number {
 	const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
 	for (let i = 1; i <= a.length; i++) {

@@ -58,7 +58,7 @@ export interface RevisionFacts {
 	readonly repeated: readonly string[];
 	/** Of the answer's own citations; null: it has none. */
 	readonly check: CitationCheck | null;
-	/** null: nobody has criticised it. */
+	/** null: nobody has criticized it. */
 	readonly critique: Critique | null;
 	readonly tools: boolean;
 	readonly words: number;

@@ -11,7 +11,7 @@ export interface ResearchAnswer {
 	readonly text: string;
 	/** In seconds since the start. */
 	readonly at: number;
-	/** null: the answer was not criticised. */
+	/** null: the answer was not criticized. */
 	readonly critique: readonly (CritiqueItem & { readonly addressed: boolean })[] | null;
 	/** Against all that was found in the end. */
 	readonly references: readonly CheckedReference[];

@@ -3,7 +3,7 @@ import { markdownFence, markdownLine, markdownParagraphs } from './markdownText.
 import type { Research, ResearchAnswer } from './research.ts';
 
 /**
- * A research as one long Markdown document: the answer with its references and what they rest on, what is still criticised,
+ * A research as one long Markdown document: the answer with its references and what they rest on, what is still criticized,
  * why it ended, each draft with its critique, and everything that tools were asked. All texts of the model and of what it
  * found are escaped.
  */
@@ -18,7 +18,7 @@ export function researchReport(research: Research): string {
 		'## Open critique',
 		open.length === 0
 			? result?.critique === null
-				? '*The answer was not criticised.*'
+				? '*The answer was not criticized.*'
 				: '*None: nothing is said to be missing or superfluous.*'
 			: open.map(({ kind, text }) => `- **${kind}:** ${markdownLine(text, 2000)}`).join('\n'),
 		'## Why it ended',
@@ -80,7 +80,7 @@ function numbers({ policy, tokens, promptTokens, cost, seconds, answers, tools }
 function history({ role, text, critique, references, dangling }: ResearchAnswer, index: number): string {
 	const points =
 		critique === null
-			? '*It was not criticised.*'
+			? '*It was not criticized.*'
 			: critique.length === 0
 				? '*Nothing is said to be missing or superfluous.*'
 				: critique

@@ -4,11 +4,11 @@ import { htmlText } from './htmlText.ts';
 import type { ReportChart, ReportPoint, ReportSeries } from './reportDocument.ts';
 
 const size = { width: 420, height: 220, left: 56, right: 12, top: 10, bottom: 36 } as const;
-/** Series of one chart that have a colour of their own. */
+/** Series of one chart that have a color of their own. */
 export const chartColours = 6;
 
 /**
- * A chart as an SVG element of its own: axes, a line a series, a band where points have intervals. Colours are classes of
+ * A chart as an SVG element of its own: axes, a line a series, a band where points have intervals. Colors are classes of
  * the report's style sheet. Without numbers it is an empty frame.
  * @param id of elements that the picture's description refers to; unique in its page
  */

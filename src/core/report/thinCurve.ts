@@ -1,5 +1,5 @@
 /**
- * A curve of at most so many points, each the mean of as many neighbours; values that are not finite are left out.
+ * A curve of at most so many points, each the mean of as many neighbors; values that are not finite are left out.
  * @param x ascending, as long as y
  */
 export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, most: number): { x: number; y: number }[] {

@@ -12,7 +12,7 @@ import type { Trace, TraceTags } from '../trace/trace.ts';
  */
 export type Verifier = (question: Question, answer: string, sole?: boolean) => boolean | null;
 
-/** Exact after normalisation; null without a gold answer. */
+/** Exact after normalization; null without a gold answer. */
 export const exactVerifier: Verifier = (question, answer) =>
 	question.answer === null ? null : answersEqual(question.answer, answer);
 

@@ -45,7 +45,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		title: 'Exact match',
 		sentence:
 			'Whether the answer is the gold text (or one of several), after white space and number form are evened out.',
-		formula: '1 if normalise(answer) = normalise(gold), else 0',
+		formula: '1 if normalize(answer) = normalize(gold), else 0',
 		source: 'SQuAD (Rajpurkar et al. 2016), exact match, without its removal of articles and punctuation',
 		range: '0 or 1',
 		nullRule: 'no gold value',

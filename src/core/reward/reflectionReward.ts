@@ -6,7 +6,7 @@ import { type RewardSample, thinkingOf } from './rewardSample.ts';
 type Options = Pick<RewardEntry<'reflection'>, 'behaviours' | 'mode' | 'cap' | 'perPhrase'>;
 
 /**
- * How much the thinking shows of the behaviours that go with reasoning (Gandhi et al. 2025): marks up to a cap, as a share of
+ * How much the thinking shows of the behaviors that go with reasoning (Gandhi et al. 2025): marks up to a cap, as a share of
  * it. Words are counted, not deeds, so keep its weight small: without the cap, and the limit on each phrase, "wait, wait,
  * wait" would be the best thinking of all. Nothing outside the thinking counts; 0 without thinking.
  */

@@ -21,7 +21,7 @@ export interface Device {
 	readonly bandwidth: number;
 	/** Bytes. */
 	readonly memory: number;
-	/** To its neighbours in the machine, bytes a second in one direction. */
+	/** To its neighbors in the machine, bytes a second in one direction. */
 	readonly link: number;
 }
 

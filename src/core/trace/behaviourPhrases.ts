@@ -3,7 +3,7 @@ import type { Behaviour } from './behaviours.ts';
 type Phrases = Readonly<Record<Behaviour, readonly string[]>>;
 
 /**
- * Phrases by which a behaviour shows in English text: fixed texts without repetition, so that a search is linear. They are
+ * Phrases by which a behavior shows in English text: fixed texts without repetition, so that a search is linear. They are
  * what the reflection reward counts, so that they do not change from one version to the next without a word about it.
  */
 export const englishPhrases: Phrases = {
@@ -142,7 +142,7 @@ export const englishPhrases: Phrases = {
 
 /**
  * The same in other languages, where a phrase is a set one that says little else. Scripts without blanks have no ends of
- * words, so that theirs are two characters at least. A language that is not here shows no behaviours.
+ * words, so that theirs are two characters at least. A language that is not here shows no behaviors.
  */
 export const otherPhrases: Readonly<Record<'zh' | 'de' | 'fr' | 'es' | 'ru', Phrases>> = {
 	zh: {

@@ -2,7 +2,7 @@ import { englishPhrases, otherPhrases } from './behaviourPhrases.ts';
 import type { Span, Trace } from './trace.ts';
 
 /**
- * The four behaviours that mark models which improve by reinforcement learning (Gandhi et al. 2025, "Cognitive behaviors
+ * The four behaviors that mark models which improve by reinforcement learning (Gandhi et al. 2025, "Cognitive behaviors
  * that enable self-improving reasoners"), and the words of pausing that R1-Zero's "aha moment" made known (Guo et al. 2025).
  */
 export const behaviours = [
@@ -58,7 +58,7 @@ const patterns = {
 const mostMarks = 10_000;
 
 /**
- * Where the behaviours show, in order and without overlaps, at most 10,000. Offsets are UTF-16 code units of `text`. The
+ * Where the behaviors show, in order and without overlaps, at most 10,000. Offsets are UTF-16 code units of `text`. The
  * thinking is searched when the trace has some, else the whole text (a template without tags).
  *
  * A list of phrases is a rough measure: it finds what is said, not what is done. A thinking can check its result without a
@@ -85,7 +85,7 @@ export function findBehaviours(
 	return marks;
 }
 
-/** How often each behaviour shows. */
+/** How often each behavior shows. */
 export function countBehaviours(marks: readonly BehaviourMark[]): Record<Behaviour, number> {
 	const counts = Object.fromEntries(behaviours.map((behaviour) => [behaviour, 0])) as Record<Behaviour, number>;
 	for (const { behaviour } of marks) counts[behaviour]++;

@@ -3,7 +3,7 @@ import { type Behaviour, behaviours } from './behaviours.ts';
 import type { Span, Trace } from './trace.ts';
 
 export interface TraceCounts {
-	/** Parallel to `behaviours`. */
+	/** Parallel to `behaviors`. */
 	readonly behaviours: readonly number[];
 	/** Share of 4-grams of words that had occurred before; null: fewer than four words. */
 	readonly repetition: number | null;
@@ -45,7 +45,7 @@ export class TraceCounter {
 	readonly #columns: number;
 	/** node * columns + symbol -> node; 0: none. Node 1 begins phrases of whole words, node 2 the others. */
 	readonly #next: Uint16Array;
-	/** node -> behaviour that ends here, from 1. */
+	/** node -> behavior that ends here, from 1. */
 	readonly #end: Uint8Array;
 	#words = new Int32Array(1024);
 	#table = new Int32Array(4096);
@@ -103,12 +103,12 @@ export class TraceCounter {
 		}
 	}
 
-	/** Behaviours of the thinking, repetition of the whole text. */
+	/** Behaviors of the thinking, repetition of the whole text. */
 	count(text: string, thinking: Span): TraceCounts {
 		return { behaviours: this.countBehaviours(text, thinking), repetition: this.repetition(text) };
 	}
 
-	/** How often each behaviour shows in a part of a text. */
+	/** How often each behavior shows in a part of a text. */
 	countBehaviours(text: string, { start, end }: Span): number[] {
 		const counts = new Array<number>(behaviours.length).fill(0);
 		const first = this.#first;
@@ -217,7 +217,7 @@ export class TraceCounter {
 		this.#words[at] = hash;
 	}
 
-	/** The longest phrase at a place: its length * 8 + its behaviour from 1; 0: none. */
+	/** The longest phrase at a place: its length * 8 + its behavior from 1; 0: none. */
 	#match(text: string, from: number, end: number, root: number): number {
 		let node = root;
 		let best = 0;

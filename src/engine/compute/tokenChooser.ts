@@ -23,7 +23,7 @@ export class TokenChooser {
 		this.#weights = new Float64Array(vocabulary);
 	}
 
-	/** The last distribution, before top-p: not normalised, the greatest is 1. */
+	/** The last distribution, before top-p: not normalized, the greatest is 1. */
 	get weights(): Float64Array {
 		return this.#weights;
 	}

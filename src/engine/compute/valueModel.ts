@@ -58,7 +58,7 @@ export interface ValueInputs<Row extends Sequence> {
 	readonly scalars: Readonly<Record<string, number>>;
 }
 
-/** A value model: a trunk with a scalar head, and the optimiser that trains it. */
+/** A value model: a trunk with a scalar head, and the optimizer that trains it. */
 export class ValueModel {
 	readonly weights: SharedWeights;
 	readonly #pool: WorkerPool;

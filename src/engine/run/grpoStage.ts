@@ -83,8 +83,8 @@ async function update(
 }
 
 /**
- * Group relative policy optimisation (DeepSeekMath, Shao et al. 2024): sample a batch of groups, score it, and make
- * `num_iterations` passes of `steps_per_generation` updates over it. One step is one optimiser update.
+ * Group relative policy optimization (DeepSeekMath, Shao et al. 2024): sample a batch of groups, score it, and make
+ * `num_iterations` passes of `steps_per_generation` updates over it. One step is one optimizer update.
  */
 export async function runGrpoStage(host: StageHost, stageInForce: () => ResolvedGrpoStage): Promise<Verdict> {
 	const { parts, progress, watch } = host;

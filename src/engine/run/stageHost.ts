@@ -24,7 +24,7 @@ export interface TrainingParts {
 	readonly tokenizer: Tokenizer;
 	readonly template: Template;
 	readonly rewards: RecipeScorers;
-	/** Files of labelled steps by the number of the stage that learns from them. */
+	/** Files of labeled steps by the number of the stage that learns from them. */
 	readonly labels: ReadonlyMap<number, LabelledSteps>;
 	/** Pairs by the number of the stage that learns from them. */
 	readonly pairs: ReadonlyMap<number, PreferencePairs>;

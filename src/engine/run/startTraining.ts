@@ -96,7 +96,7 @@ async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: L
 	}
 }
 
-/** The files of labelled steps in the model's tokens. */
+/** The files of labeled steps in the model's tokens. */
 function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTokenizer): Map<number, LabelledSteps> {
 	return new Map(
 		[...labels.byStage].map(([index, text]) => {

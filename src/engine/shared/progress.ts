@@ -5,7 +5,7 @@ import type { Hyperparameters } from '../../protocol/control.ts';
  * feed's cursor), so they are the random state that a checkpoint holds.
  */
 export interface Progress {
-	/** Optimiser updates done, over all stages. */
+	/** Optimizer updates done, over all stages. */
 	step: number;
 	/** The stage that the next update belongs to. */
 	stageIndex: number;

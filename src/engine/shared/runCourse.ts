@@ -30,7 +30,7 @@ export interface CourseOptions {
 	onChanged(): void;
 }
 
-/** One optimiser update that has happened. */
+/** One optimizer update that has happened. */
 export interface UpdateReport {
 	readonly metrics: Metrics;
 	/** The last update of its batch; only there a run is evaluated, checkpointed, paused or ended. */

@@ -107,7 +107,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 		const found = `${formatBytes(free)} free for ${path}`;
 		if (free >= littleDisk) return row(id, title, 'ok', found);
 		const action =
-			'Free some space: a checkpoint of a 0.5 billion parameter model with its optimiser takes about 6 GB.';
+			'Free some space: a checkpoint of a 0.5 billion parameter model with its optimizer takes about 6 GB.';
 		return row(id, title, free < leastDisk ? 'error' : 'warning', found, action);
 	});
 	const sandboxRow =

@@ -38,7 +38,7 @@ function* marksByPart(text: string, { start, end }: Span): Generator<BehaviourMa
 	}
 }
 
-/** How often each behaviour shows, and where first. */
+/** How often each behavior shows, and where first. */
 async function lookThrough(
 	text: string,
 	span: Span,
@@ -110,7 +110,7 @@ export async function scanBehaviours(
 	);
 }
 
-/** The first place of a behaviour, with what stands around it. */
+/** The first place of a behavior, with what stands around it. */
 export function firstExample(text: string, span: Span, behaviour: number) {
 	for (const marks of marksByPart(text, { start: span.start, end: Math.min(span.end, span.start + longest) })) {
 		const mark = marks.find((one) => one.behaviour === behaviours[behaviour]);

@@ -168,7 +168,7 @@ export async function indexedBehaviours(
 			total: columnNames.map((name) => Number(cell(`total_${name}`))),
 		});
 	}
-	// One rollout a step and behaviour, of steps spread over the run, the first among them.
+	// One rollout a step and behavior, of steps spread over the run, the first among them.
 	for (const [behaviour, name] of columnNames.entries()) {
 		const having = [...rows.values()].filter((row) => (row.showing[behaviour] ?? 0) > 0).map(({ step }) => step);
 		if (having.length === 0) continue;

@@ -266,7 +266,7 @@ export class Microscope extends Disposable {
 		const rule = (wanted === null ? savedRule : stepRule(wanted)) ?? this.#usualRule(text, tokens);
 		const steps = completionSteps(text, this.#options.tags(), rule, tokens);
 		const ratings = steps.map((step, i): StepRating | null => {
-			// Labels are of the steps that were labelled: when the text or the cut is another, they are of none of these.
+			// Labels are of the steps that were labeled: when the text or the cut is another, they are of none of these.
 			const old = saved?.rule === rule ? saved.steps[i] : undefined;
 			return old !== undefined && old.text === step.text ? old.rating : null;
 		});

@@ -248,7 +248,7 @@ export abstract class RunPanels<P extends { readonly runFolder: string; reveal()
 
 /**
  * The run folder that a saved state names, if it is one: an absolute path to a real folder with a regular run.json, or that
- * an importer recognises.
+ * an importer recognizes.
  */
 export async function checkRunFolder(state: unknown): Promise<string> {
 	const { runFolder } = decodeOrThrow(panelStateSchema, state, 'The saved state of the view');

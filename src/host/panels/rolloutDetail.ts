@@ -3,7 +3,7 @@ import { type RolloutLine, textNotRecorded } from '../../protocol/rolloutLine.ts
 import type { RolloutDetail, TokenValue } from '../../protocol/rolloutsMessages.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
-/** By what the tokens of a rollout can be coloured: the columns that hold a number at all. */
+/** By what the tokens of a rollout can be colored: the columns that hold a number at all. */
 export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenValue[] {
 	if (!tokens) return [];
 	const holds = (column: readonly (number | null)[] | undefined) => column?.some((value) => value !== null) ?? false;

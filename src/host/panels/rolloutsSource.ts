@@ -39,7 +39,7 @@ export class RolloutsSource {
 		this.#run = run;
 	}
 
-	/** The run itself. One that is not recognised is read as one of our own: its record may be missing or torn. */
+	/** The run itself. One that is not recognized is read as one of our own: its record may be missing or torn. */
 	content(): Promise<RunContent> {
 		this.#content ??= openRun(this.#run, { live: true }).catch(() => new OwnRun(this.#run));
 		return this.#content;

@@ -24,7 +24,7 @@ export interface SaveCaseAnswers {
 const mostFiles = 100;
 
 /**
- * *Save as Case*: adds a completion to the labelled cases that *Verify Reward* holds a reward to.
+ * *Save as Case*: adds a completion to the labeled cases that *Verify Reward* holds a reward to.
  * @returns the file; null: the person changed their mind
  */
 export async function saveCase(

@@ -19,7 +19,7 @@ const casesPattern = '**/*.cases.jsonl';
 const restMs = 200;
 
 /**
- * Rewards in the Test Explorer: each file a suite, each labelled case and each audit probe a test, to be run, debugged, run
+ * Rewards in the Test Explorer: each file a suite, each labeled case and each audit probe a test, to be run, debugged, run
  * on every save, and run with line coverage. Nothing is read before the Test Explorer asks for it.
  */
 export class RewardTests extends Disposable {

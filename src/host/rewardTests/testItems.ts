@@ -27,10 +27,10 @@ export interface ProbeWords {
 	readonly title: string;
 }
 
-/** A file with more labelled cases shows only these one by one; all of them are verified in the editor. */
+/** A file with more labeled cases shows only these one by one; all of them are verified in the editor. */
 const mostCases = 1000;
 
-/** The items of the Test Explorer: a suite a reward file, in it its rewards, in these labelled cases and audit probes. */
+/** The items of the Test Explorer: a suite a reward file, in it its rewards, in these labeled cases and audit probes. */
 export class TestItems {
 	readonly #controller: vscode.TestController;
 	readonly #files: RewardFileList;

@@ -29,7 +29,7 @@ interface Asked {
 	readonly probes: Chosen<'probe'>[];
 }
 
-/** Runs tests of rewards: labelled cases and audit probes, each through the verification that the editor uses. */
+/** Runs tests of rewards: labeled cases and audit probes, each through the verification that the editor uses. */
 export class TestRunner {
 	readonly #needs: Needs;
 

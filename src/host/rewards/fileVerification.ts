@@ -29,7 +29,7 @@ export interface FileVerification {
 
 /** What one reward did, by where the rows came from. */
 export interface RewardResults {
-	/** Sample of the dataset with right and wrong answers, and the labelled cases. */
+	/** Sample of the dataset with right and wrong answers, and the labeled cases. */
 	readonly data: Verification | null;
 	/** The last recorded rollouts of the run that was chosen. */
 	readonly rollouts: Verification | null;

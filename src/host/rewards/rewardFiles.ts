@@ -19,7 +19,7 @@ export function rewardStem(path: string): string {
 	return basename(path).replace(named, '');
 }
 
-/** The labelled cases of a reward file lie beside it. */
+/** The labeled cases of a reward file lie beside it. */
 export function casesFileOf(path: string): string {
 	return path.replace(named, '.cases.jsonl');
 }

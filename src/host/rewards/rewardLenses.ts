@@ -6,7 +6,7 @@ import type { VerificationView } from './inlineResults.ts';
 import { rewardSelector, signaturesOf } from './rewardDocuments.ts';
 
 const actions = [
-	['Verify', commandIds.verifyReward, 'Score a sample of the dataset and the labelled cases'],
+	['Verify', commandIds.verifyReward, 'Score a sample of the dataset and the labeled cases'],
 	['On Last Rollouts', commandIds.verifyOnRollouts, 'Score what a run has recorded last'],
 	['Debug a Row', commandIds.debugRow, 'Run the reward on one row under the debugger'],
 	['Compare', commandIds.compareReward, 'The working copy against HEAD, another file, or other weights'],

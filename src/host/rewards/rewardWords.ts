@@ -6,7 +6,7 @@ import { LoadFailure } from '../../rewards/loadFailure.ts';
 import { displayText } from '../runView.ts';
 import { type FileVerification, type RewardResults, resultsOf } from './fileVerification.ts';
 
-/** Tone of the line behind a signature, which chooses its colour. */
+/** Tone of the line behind a signature, which chooses its color. */
 export type InlineTone = 'quiet' | 'good' | 'warning' | 'error' | 'stale';
 
 export interface InlineLine {
@@ -132,7 +132,7 @@ export function statisticsRows({ statistics: s, durationMs }: Verification): [na
 	add('Groups without variance', s.groups === 0 ? null : `${s.deadGroups} of ${s.groups}`);
 	add('Standard deviation within groups', s.withinGroupStd === null ? null : formatValue(s.withinGroupStd));
 	const cases = s.cases.passed + s.cases.failed;
-	add('Labelled cases', cases === 0 ? null : `${s.cases.passed} of ${cases} pass`);
+	add('Labeled cases', cases === 0 ? null : `${s.cases.passed} of ${cases} pass`);
 	const recorded = s.recorded.same + s.recorded.different;
 	add('As the run recorded', recorded === 0 ? null : `${s.recorded.same} of ${recorded} rollouts`);
 	add('Errors', s.errors === 0 ? null : String(s.errors));

@@ -220,7 +220,7 @@ function opened(open: Promise<ServedCheckpoint>, signal: AbortSignal): Promise<S
 	});
 }
 
-/** The checkpoint nearest to a step; of two the earlier, whose policy had not yet learnt from the rollout. Null: none. */
+/** The checkpoint nearest to a step; of two the earlier, whose policy had not yet learned from the rollout. Null: none. */
 function nearest(checkpoints: readonly CheckpointInfo[], step: number | null): CheckpointInfo | null {
 	if (step === null) return checkpoints.at(-1) ?? null;
 	let best: CheckpointInfo | null = null;

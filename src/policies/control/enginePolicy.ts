@@ -54,7 +54,7 @@ const startMs = 60_000;
 const pauseMs = 300;
 /** Alternatives that an engine tells at most. */
 const mostAlternatives = 20;
-/** So far apart that the seeds of parts of a request differ from those of its neighbours. */
+/** So far apart that the seeds of parts of a request differ from those of its neighbors. */
 const seedStep = 0x1e3779b1;
 
 /** Generations of one request that go to the engine together. */

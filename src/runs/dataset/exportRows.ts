@@ -7,7 +7,7 @@ import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 256;
 
-/** Known rows by their numbers, in that order; neighbours are read together. */
+/** Known rows by their numbers, in that order; neighbors are read together. */
 export async function rowsOf(table: DataTable, numbers: readonly number[]): Promise<TableRow[]> {
 	const rows: TableRow[] = [];
 	for (let i = 0; i < numbers.length; ) {

@@ -9,7 +9,7 @@ interface Kept {
 const kept = new Map<string, Kept>();
 
 /**
- * What was learnt of a run, for all who open it: read again only when the files that tell it have changed.
+ * What was learned of a run, for all who open it: read again only when the files that tell it have changed.
  * @param key which run, as which format
  * @param stamp of those files
  * @param learn `whole` is false where something could not be read, as on a machine that is busy: the next one tries again

@@ -33,7 +33,7 @@ export class RolloutSteps {
 		this.#patterns = new Map(format.rollouts.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
-	/** Ascending. @param learnt what the format has learnt of the run */
+	/** Ascending. @param learned what the format has learned of the run */
 	async list(split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<number[]> {
 		return [...(await this.#starts(split, learnt, signal)).keys()].sort((a, b) => a - b);
 	}

@@ -59,7 +59,7 @@ export interface RolloutFiles extends Files {
 	readonly split: 'train' | 'validation';
 	/** Whether a file has rollouts of this split, where that is known from what the format's `learn` found; absent: it has. */
 	holds?(path: string, learnt: unknown): boolean;
-	/** What of `learnt` a file's rollouts depend on, as text: they are read again when it changes. */
+	/** What of `learned` a file's rollouts depend on, as text: they are read again when it changes. */
 	dependsOn?(path: string, learnt: unknown): string;
 	/** Passed over where one of these files is there: other copies of the same rollouts, by the parts of this path. */
 	readonly unlessThere?: readonly string[];
@@ -82,7 +82,7 @@ export interface MetricFiles extends Files {
 
 /** One trainer's format, told declaratively; everything else is done by the same code for all. */
 export interface RunFormat {
-	/** `trl`, `verl`, ...: as in docs/formats.md and in the catalogue of metrics. */
+	/** `trl`, `verl`, ...: as in docs/formats.md and in the catalog of metrics. */
 	readonly name: string;
 	/** For a person: "TRL". */
 	readonly title: string;
@@ -99,7 +99,7 @@ export interface RunFormat {
 	 * settle it. Cheap; called for every folder that is looked through.
 	 */
 	recognise(folder: FolderView): Promise<boolean>;
-	/** What records alone do not tell, such as which columns are rewards: handed to their readers as `learnt`. */
+	/** What records alone do not tell, such as which columns are rewards: handed to their readers as `learned`. */
 	learn?(folder: FolderView, evidence: RunEvidence): Promise<unknown>;
 	/** What the folder's other files tell of the run, for run.json's fields; each may be absent. */
 	describe?(folder: FolderView, learnt: unknown): Promise<RunFacts>;

@@ -82,9 +82,9 @@ export async function generateData(options: GenerateOptions): Promise<GeneratedD
 const ignore = () => undefined;
 
 interface Searches {
-	/** null: no export needs it, for steps are all that is labelled. */
+	/** null: no export needs it, for steps are all that is labeled. */
 	readonly search: OpenSearch | null;
-	/** Completes steps; null: nothing is labelled. */
+	/** Completes steps; null: nothing is labeled. */
 	readonly steps: OpenSearch | null;
 	readonly tags: TraceTags;
 	dispose(): void;

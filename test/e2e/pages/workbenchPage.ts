@@ -18,7 +18,7 @@ export type AppName =
 	| 'dataset'
 	| 'playground';
 
-/** Kinds of colour themes by the class that the workbench then has. */
+/** Kinds of color themes by the class that the workbench then has. */
 export type ThemeKind = 'vs-dark' | 'vs' | 'hc-black' | 'hc-light';
 
 export class WorkbenchPage {
@@ -248,12 +248,12 @@ export class WorkbenchPage {
 		return undefined;
 	}
 
-	/** Resolves when a colour theme of that kind is on screen. */
+	/** Resolves when a color theme of that kind is on screen. */
 	async themed(kind: ThemeKind): Promise<void> {
 		await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
 	}
 
-	/** Whether a colour theme of that kind is on screen within two seconds. */
+	/** Whether a color theme of that kind is on screen within two seconds. */
 	async isThemed(kind: ThemeKind): Promise<boolean> {
 		const themed = this.page.locator(`.monaco-workbench.${kind}`).waitFor({ timeout: 2000 });
 		return themed.then(

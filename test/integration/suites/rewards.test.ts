@@ -172,7 +172,7 @@ suite('rewards in the editor', () => {
 		await until('no fault', () => faults(document.uri).length === 0);
 	});
 
-	test('a labelled case that fails is marked in its file, and lenses, hovers and unreached lines are there', async function () {
+	test('a labeled case that fails is marked in its file, and lenses, hovers and unreached lines are there', async function () {
 		this.timeout(240_000);
 		const right = { completion: '<think>.</think><answer>2</answer>', row: { answer: '2' }, expect: 1 };
 		const cases = [right, { ...right, expect: 0 }].map((one) => JSON.stringify(one)).join('\n');

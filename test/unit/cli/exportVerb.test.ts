@@ -50,7 +50,7 @@ test('export refuses what it cannot use, in one sentence', async (context) => {
 		[[trl, '--as', 'dpo', '--pairs-per-group', '0'], /--pairs-per-group is 0/],
 		[[trl, '--as', 'dpo', '--form', 'messages'], /--form messages is of no use/],
 		[[trl, '--as', 'sft', '--min-reward', '99', '--out', 'x.jsonl'], /Nothing would be in/],
-		[[trl, '--as', 'trl-stepwise'], /0 labelled rollouts were looked at\. Label steps/],
+		[[trl, '--as', 'trl-stepwise'], /0 labeled rollouts were looked at\. Label steps/],
 		[[join(prm, 'math-shepherd.jsonl'), '--as', 'sft'], /is a file, and --as sft needs a run/],
 		[['nothing-here', '--as', 'sft'], /There is no run nothing-here/],
 		[[place.folder, '--as', 'sft'], /holds no run\. Looked for/],

@@ -135,7 +135,7 @@ test('rows that leave the batch do not change the completions of the others', as
 	const greedy = request(3, { temperature: 0, maxNewTokens: 8 });
 	const stopped = await policy.sample({ ...greedy, stop: [3, 4, 5] });
 	assert.ok(new Set(stopped.map((sample) => sample.tokens.length - sample.promptLength)).size > 1);
-	// Alone in its batch, a row has no neighbour that could leave.
+	// Alone in its batch, a row has no neighbor that could leave.
 	for (const [i, prompt] of greedy.prompts.entries()) {
 		const [alone] = await policy.sample({ ...greedy, stop: [3, 4, 5], prompts: [prompt], seeds: ['other'] });
 		assert.deepEqual(alone?.tokens, stopped[i]?.tokens);

@@ -71,7 +71,7 @@ test('rollouts, rewards, advantages and losses of a run agree with each other, f
 			close(values.reward, rows.reduce((sum, row) => sum + (row.reward as number), 0) / 24, 'mean reward');
 			const tokens = rows.reduce((sum, row) => sum + lengthOf(row), 0);
 			close(values['completions/mean_length'], tokens / 24, 'length');
-			// At the first update the ratio is 1, so the loss is what the normalisation makes of the advantages.
+			// At the first update the ratio is 1, so the loss is what the normalization makes of the advantages.
 			const expected = {
 				grpo: 0,
 				bnpo: -weightedAdvantage(rows),

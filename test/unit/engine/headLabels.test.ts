@@ -68,7 +68,7 @@ function text(lines: LabelText['lines']): LabelText {
 	return { name: 'labels.jsonl', lines };
 }
 
-test('labelled steps become tokens with a label at the end of each, their separator included', () => {
+test('labeled steps become tokens with a label at the end of each, their separator included', () => {
 	const lines = [{ prompt: '1+2=', completions: ['1+2=3', '3'], labels: [true, 0.25] }];
 	const { training, heldOut } = new LabelledSteps(text(lines), { ...settings, heldOutShare: 1e-6 }, tokenizer, 30, 1);
 	assert.equal(heldOut.length, 0);

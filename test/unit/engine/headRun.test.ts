@@ -120,7 +120,7 @@ test('heads are trained, measured and kept beside a policy that stays as it is, 
 	}
 });
 
-test('a head learns from a file of labelled steps, for a policy that is there', async () => {
+test('a head learns from a file of labeled steps, for a policy that is there', async () => {
 	await using place = await Workplace.make();
 	const parent = await place.prepare({ ...recipe, stages: recipe.stages.slice(0, 1) });
 	assert.equal((await place.run('--run', parent)).code, 0);

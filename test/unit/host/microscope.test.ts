@@ -40,7 +40,7 @@ test('a run is gone through coarse to fine, every step once', () => {
 			[...Array(count).keys()],
 		);
 	}
-	// After n steps no two neighbours of those known are further apart than twice what n even steps would be.
+	// After n steps no two neighbors of those known are further apart than twice what n even steps would be.
 	const order = coarseToFine(1000);
 	for (const known of [10, 50, 200]) {
 		const seen = order.slice(0, known).sort((a, b) => a - b);
@@ -75,7 +75,7 @@ test('answers are read out of tags, boxes and sentences; where there is none, no
 	assert.ok((answerOf(`<answer>${'long '.repeat(900)}</answer>`, r1)?.length ?? 0) <= 120);
 });
 
-test('behaviours are counted by step, with an example of each', async () => {
+test('behaviors are counted by step, with an example of each', async () => {
 	const rows: BehaviourRow[] = [];
 	await scanBehaviours(await openRun(run), 'train', r1, false, fresh(), (row) => rows.push(row), idle);
 	assert.equal(rows.length, 12);

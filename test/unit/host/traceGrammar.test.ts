@@ -11,7 +11,7 @@ const root = new URL('../../../', import.meta.url);
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8'));
 const grammarPath = 'syntaxes/reasoningTrace.tmLanguage.json';
 
-test('the grammar colours only words that the lab counts as that behaviour', () => {
+test('the grammar colors only words that the lab counts as that behavior', () => {
 	const { repository } = read(grammarPath);
 	const rules: { name: string; match: string }[] = repository.behaviours.patterns;
 	assert.equal(rules.length, 3);

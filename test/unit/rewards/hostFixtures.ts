@@ -51,7 +51,7 @@ export async function rewardFolder(): Promise<string> {
 
 let count = 0;
 
-/** Writes a reward file of its own folder (and its neighbours) and opens it. */
+/** Writes a reward file of its own folder (and its neighbors) and opens it. */
 export async function openReward(
 	hosts: RewardHosts,
 	folder: string,

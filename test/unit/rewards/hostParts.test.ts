@@ -17,7 +17,7 @@ describe('the rows of a failed batch', () => {
 				order.toSorted((a, b) => a - b),
 				Array.from({ length: n }, (_, i) => i),
 			);
-			// Five neighbours are never the first five.
+			// Five neighbors are never the first five.
 			if (n > 20) assert.ok(Math.max(...order.slice(0, 5)) - Math.min(...order.slice(0, 5)) > n / 4, `${n}`);
 		}
 	});

@@ -38,7 +38,7 @@ const readers: [file: string, what: string, read: (path: string, folder: string)
 	['a.jsonl', 'completions', (path) => openImitationFiles(stages({ type: 'sft', data: { path } }))],
 	['a.jsonl', 'labels', (path) => openLabelFiles(stages({ type: 'value-model', labels: { path } }))],
 	['a.reward.ts', 'a reward', (path) => readRewardSources([path])],
-	['a.cases.jsonl', 'labelled cases', (path) => readCases(path)],
+	['a.cases.jsonl', 'labeled cases', (path) => readCases(path)],
 	['model.onnx', 'a model', (path) => checkOnnxFile(path)],
 	['tokenizer.json', 'a tokenizer', (path) => readTokenizer(path, Object)],
 	['state.json', 'a checkpoint', (_, folder) => readCheckpoint(folder)],

@@ -88,7 +88,7 @@ test(
 				paths.map((path) => [path.getAttribute('stroke'), path.getAttribute('stroke-dasharray')]),
 			);
 		assert.notEqual(samples[0]?.[0], samples[1]?.[0]);
-		assert.notEqual(samples[0]?.[1], samples[1]?.[1], 'lines differ in more than colour');
+		assert.notEqual(samples[0]?.[1], samples[1]?.[1], 'lines differ in more than color');
 	},
 );
 

@@ -75,14 +75,14 @@ describe('the charts of a run', () => {
 		assert.equal(new Set(ids).size, ids.length);
 	});
 
-	it('are grouped and named as in the catalogue', () => {
+	it('are grouped and named as in the catalog', () => {
 		assert.deepEqual(
 			chartsOf(all).map((group) => [group.title, ...group.charts.map((chart) => chart.title)].join(' | ')),
 			[
 				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Zero reward SD',
 				'Policy | KL to the reference | Entropy | Clip ratios | Sampler difference',
 				'Completions | Completion length | Completed-response length | Truncated completions',
-				'Optimiser | Loss | Gradient norm | Learning rate',
+				'Optimizer | Loss | Gradient norm | Learning rate',
 				'Where the time goes | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',
 			],
 		);
@@ -125,7 +125,7 @@ describe('the charts of a run', () => {
 		assert.deepEqual(titles('loss', 'rewards/accuracies', 'rewards/chosen', 'eval/loss', 'eval/rewards/accuracies'), [
 			'Preferences and judging models: rewards/accuracies eval/rewards/accuracies',
 			'Preferences and judging models: rewards/chosen',
-			'Optimiser: loss eval/loss',
+			'Optimizer: loss eval/loss',
 		]);
 		assert.deepEqual(titles('accuracy', 'eval/accuracy', 'mean_reward', 'min_reward', 'max_reward'), [
 			'Preferences and judging models: accuracy eval/accuracy',
@@ -159,7 +159,7 @@ describe('the charts of a run', () => {
 		const groups = chartsOf(['loss', hostile, '__proto__', 'constructor', 'objective/kl', 'reward_std', 'epoch']);
 		const titles = (id: string) => groups.find((group) => group.id === id)?.charts.map((chart) => chart.title);
 		assert.deepEqual(titles('other'), [hostile, '__proto__', 'constructor', 'objective/kl']);
-		assert.deepEqual(titles('reward'), ['Reward deviation'], 'what the catalogue knows stands with its kind');
+		assert.deepEqual(titles('reward'), ['Reward deviation'], 'what the catalog knows stands with its kind');
 		assert.deepEqual(titles('optimiser'), ['Loss', 'Epoch']);
 		assert.equal(explainMetric(hostile, {}).title, hostile);
 	});

@@ -211,7 +211,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 		await withRun({ sft: 0, grpo: 10_000, extra }, {}, async (view) => {
 			await view.page.waitForFunction(() => document.querySelector('.groups')?.getAttribute('aria-busy') === 'false');
-			/** Shares of the height that is painted in the colour of the line, in columns at shares of the width. */
+			/** Shares of the height that is painted in the color of the line, in columns at shares of the width. */
 			const painted = (chart: string, at: readonly number[]) =>
 				view.page.evaluate(
 					([id, places]) => {

@@ -40,7 +40,7 @@ function line({ step, group, index, completion, right = false }: Made, more: Par
 	};
 }
 
-/** Every value that a token can be coloured by. */
+/** Every value that a token can be colored by. */
 export function withTokens(rollout: RolloutLine, seed = 1): RolloutLine {
 	const random = Random.of(seed, 'tokens', rollout.step ?? 0, rollout.group, rollout.index);
 	const text = pieces(rollout.completion as string);
@@ -87,7 +87,7 @@ export const looping = `<think>\n${loop.repeat(14)}\n</think>\n<answer>97</answe
 export const mixed =
 	'<think>\nThere are 8 trays with 13 rolls each. 所以总共有一百零四个面包卷。 Then we sell 7 of them. Nous devons donc soustraire les sept petits pains que la boulangerie a vendus dans la rue. So the answer is 97.\n</think>\n<answer>97</answer>';
 
-/** A run whose bakery question comes again every step: what was learnt shows. The last step has the remarkable group 3. */
+/** A run whose bakery question comes again every step: what was learned shows. The last step has the remarkable group 3. */
 export async function writeMicroscopeRun(run: string, steps = 12, size = 6): Promise<void> {
 	await writeRecord(run, runRecord({ step: steps, totalSteps: steps, name: 'bakery' }));
 	const batches = [];

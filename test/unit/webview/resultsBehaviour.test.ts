@@ -63,7 +63,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 		assert.match(await page.locator('.row-error').innerText(), /level three is too hard|level three/);
 		await page.locator('.row-error vscode-button').click();
 		assert.deepEqual(view.commands.at(-1), { type: 'openFile', line: data.rows[first]?.error?.line });
-		await page.getByRole('button', { name: /^Labelled cases/ }).click();
+		await page.getByRole('button', { name: /^Labeled cases/ }).click();
 		await title(view, 'wrong on purpose');
 		assert.match(await page.locator('.facts').innerText(), /Expected\s+1 ✗ fails/);
 		await page.getByRole('button', { name: 'Clear' }).click();

@@ -198,7 +198,7 @@ test('messages become turns: thinking, calls, results linked to their calls, bra
 	for (const leaf of wild.leaves) assert.ok(wild.path(leaf).length <= turns.length);
 });
 
-test('each way of colouring tokens has its scale, and only recorded values colour', () => {
+test('each way of colouring tokens has its scale, and only recorded values color', () => {
 	const tokens: TokenColumns = {
 		text: ['a', 'b', 'c'],
 		logprob: [-0.1, -6, null],
@@ -292,7 +292,7 @@ test('the answers to a prompt are counted, and where the usual one changes is se
 	assert.deepEqual([...changedAnswers(rows)], [2]);
 });
 
-test('behaviours over training: shares, first places, and examples spread over the run', () => {
+test('behaviors over training: shares, first places, and examples spread over the run', () => {
 	const rows = Array.from(
 		{ length: 20 },
 		(_, i): BehaviourRow => ({

@@ -197,7 +197,7 @@ test('what is exported is the step, what passes the filters, or what was chosen'
 	assert.deepEqual([scope, rollouts.length], ['rollouts', 1]);
 });
 
-test('steps are labelled by keys, and each label is on disk at once', options, async (t) => {
+test('steps are labeled by keys, and each label is on disk at once', options, async (t) => {
 	const run = join(root, 'labelled');
 	await writeMicroscopeRun(run, 2);
 	const view = await open(t, {}, policy, run);

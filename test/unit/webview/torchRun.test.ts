@@ -13,7 +13,7 @@ import { root } from '../../scripts/paths.ts';
 const folder = join(root, 'test/fixtures/torch-run');
 
 describe('a run of the PyTorch engine', () => {
-	it('writes no metric that the catalogue does not know, and each has its place', async () => {
+	it('writes no metric that the catalog does not know, and each has its place', async () => {
 		const lines = await readMetrics(folder);
 		assert.deepEqual([...new Set(lines.map(({ stage }) => stage))], ['distill', 'dpo', 'reward-model', 'rloo']);
 		const names = [...new Set(lines.flatMap(({ values }) => Object.keys(values)))];

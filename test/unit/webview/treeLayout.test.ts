@@ -205,7 +205,7 @@ test('a line is cut at the edges of the picture', () => {
 	assert.deepEqual(clip(2, 3, 4, 5, 10, 10), [2, 3, 4, 5]);
 });
 
-test('keys go to parents, children and neighbours, over to cousins', () => {
+test('keys go to parents, children and neighbors, over to cousins', () => {
 	// 0 -> 1, 2; 1 -> 3, 4; 2 -> 5
 	const { nodes } = treeOf(6, (id) => [[], [0], [0], [1], [1], [2]][id] as number[]);
 	const layout = makeLayout('tidy', nodes, visibleTree(nodes));

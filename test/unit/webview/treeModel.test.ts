@@ -184,7 +184,7 @@ test('labels leave out the tags that every text begins with', () => {
 	assert.equal(said('x < 3 > 2'), 'x < 3 > 2');
 });
 
-test('colours fit what the tree has, and filters keep the ways to what they want', () => {
+test('colors fit what the tree has, and filters keep the ways to what they want', () => {
 	const tree = treeOf(mctsEvents({ nodes: 1200 }));
 	assert.equal(fittingColouring(tree), 'value');
 	assert.deepEqual(measureRange(tree, 'value'), { least: 0, most: 1 });

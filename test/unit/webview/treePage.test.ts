@@ -169,7 +169,7 @@ test('the slider goes back in time, and the end is followed again', options, asy
 	assert.ok(after > before, 'there is more to see at the end than at the beginning');
 });
 
-test('every layout draws, and so do filters, depths and colours', options, async (t) => {
+test('every layout draws, and so do filters, depths and colors', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await view.show(mctsEvents({ nodes: 900 }));

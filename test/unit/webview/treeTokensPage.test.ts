@@ -165,7 +165,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		assert.equal(await view.page.locator('.token-view img').count(), 0);
 	});
 
-	it('colours by another statistic, and keeps it for the next node', async () => {
+	it('colors by another statistic, and keeps it for the next node', async () => {
 		const view = await openTokens(1);
 		const { page } = view;
 		const level = async (token: number) =>

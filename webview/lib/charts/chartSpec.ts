@@ -4,7 +4,7 @@ export interface ChartLine {
 	/** Column of the table; the identity of the line. */
 	readonly metric: string;
 	readonly label: string;
-	/** Index into the theme's series colours. */
+	/** Index into the theme's series colors. */
 	readonly colour: number;
 	/** Off until the person switches it on. */
 	readonly initiallyHidden?: boolean;

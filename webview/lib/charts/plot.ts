@@ -118,7 +118,7 @@ export class Plot extends Disposable {
 		this.update();
 	}
 
-	/** The theme changed: colours are part of how a plot is built. */
+	/** The theme changed: colors are part of how a plot is built. */
 	rebuild(): void {
 		this.#built = '';
 		this.update();
@@ -298,7 +298,7 @@ export class Plot extends Disposable {
 			spanGaps: layer.gaps !== 'kept',
 			points: { show: dots, size: 5, fill: stroke, stroke },
 		};
-		// In high contrast the lines of a chart differ in more than colour; a lone line stays whole.
+		// In high contrast the lines of a chart differ in more than color; a lone line stays whole.
 		const dash = [...theme.dash(this.#spec.lines.findIndex((line) => line.metric === layer.metric))];
 		const line = (colour: string, width: number): uPlot.Series => ({
 			stroke: colour,
@@ -315,7 +315,7 @@ export class Plot extends Disposable {
 					...base,
 					stroke,
 					width: 1,
-					// Each covers the ones under it, or their colours would mix into others.
+					// Each covers the ones under it, or their colors would mix into others.
 					fill: theme.solid(layer.colour, theme.highContrast ? 0.5 : 0.7),
 					points: { show: false },
 					...(sinceRowBefore === undefined ? {} : { paths: sinceRowBefore }),

@@ -167,7 +167,7 @@ export class PlotLink extends Disposable {
 		this.zoomAt(this.#cursor === null ? (min + max) / 2 : (this.x[this.#cursor] ?? (min + max) / 2), factor);
 	}
 
-	/** Zooms by a factor (below 1: closer); what is at `centre` stays where it is. */
+	/** Zooms by a factor (below 1: closer); what is at `center` stays where it is. */
 	zoomAt(centre: number, factor: number): void {
 		const { min, max } = this.shown;
 		this.setRange({ min: centre - (centre - min) * factor, max: centre + (max - centre) * factor });

@@ -11,7 +11,7 @@ export interface PlotMark {
 /**
  * Draws stage boundaries as lines, other marks as small shapes on the lower edge. Device pixels.
  *
- * @param labelled whether the lines say the names of their stages
+ * @param labeled whether the lines say the names of their stages
  */
 export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, labelled = true): void {
 	const { ctx, bbox } = u;

@@ -8,7 +8,7 @@ import {
 	tokenStatistics,
 } from '../../../src/core/search/tokenStatistics.ts';
 
-/** Levels of colour: 0 (the policy is sure) to this (it could go on otherwise). */
+/** Levels of color: 0 (the policy is sure) to this (it could go on otherwise). */
 export const highestLevel = 6;
 
 export const statisticNames: Readonly<Record<TokenStatistic, string>> = {
@@ -53,7 +53,7 @@ const units: Readonly<Record<TokenStatistic, string>> = {
 	logprob: ' nats',
 };
 
-/** One statistic over a text, and how strongly each value is coloured. */
+/** One statistic over a text, and how strongly each value is colored. */
 export interface StatisticColumn {
 	readonly name: TokenStatistic;
 	/** One entry a token; null: not known. */
@@ -62,12 +62,12 @@ export interface StatisticColumn {
 	readonly partial: boolean;
 	/** 0 (sure) to 1 (open). */
 	strength(value: number): number;
-	/** What the weakest and the strongest colour stand for. */
+	/** What the weakest and the strongest color stand for. */
 	readonly low: string;
 	readonly high: string;
 }
 
-/** Values at which the colour is strongest, where they mean the same for every text. */
+/** Values at which the color is strongest, where they mean the same for every text. */
 const fullAt = { entropy: 2.4, varentropy: 3, logprob: 4.5 } as const;
 
 /** null: nothing is known of it. */

@@ -28,7 +28,7 @@ export interface TokenViewOptions {
 	readonly label: string;
 	/** The `tokens` event of a node. */
 	readonly detail: TokenDetail;
-	/** What tokens are coloured by at first, if it is known. */
+	/** What tokens are colored by at first, if it is known. */
 	readonly statistic: TokenStatistic;
 	/** Whether a token can be forced; else why not, in words. */
 	readonly canForce: true | string;
@@ -40,7 +40,7 @@ export interface TokenViewOptions {
 }
 
 /**
- * The text of a node token by token, coloured by a statistic of the next-token distribution, with the statistic over the
+ * The text of a node token by token, colored by a statistic of the next-token distribution, with the statistic over the
  * text in one line, marks where the fork rule says that it could go on otherwise, and the alternatives at each token.
  */
 export class TokenView implements IDisposable {
@@ -113,7 +113,7 @@ export class TokenView implements IDisposable {
 			{ class: 'token-tools' },
 			first !== undefined &&
 				dropdown({
-					label: 'Colour by',
+					label: 'Color by',
 					showLabel: true,
 					choices: known.map((value) => ({ value, label: statisticNames[value] })),
 					value: first,

@@ -23,9 +23,9 @@ export interface CompletionTrace {
 	readonly trace: Trace;
 	readonly regions: readonly Region[];
 	readonly blocks: readonly RegionBlock[];
-	/** Tags, faults of form and reasoning behaviours, by start. */
+	/** Tags, faults of form and reasoning behaviors, by start. */
 	readonly marks: readonly Mark[];
-	/** How often each behaviour was seen in the thinking. */
+	/** How often each behavior was seen in the thinking. */
 	readonly behaviours: ReadonlyMap<Behaviour, number>;
 }
 

@@ -25,7 +25,7 @@ export interface TextBodyOptions {
 	readonly trace: CompletionTrace;
 	/** Occurrences of the searched text, by start. */
 	readonly found: readonly Mark[];
-	/** Whether behaviours are marked. */
+	/** Whether behaviors are marked. */
 	readonly behaviours: boolean;
 }
 

@@ -116,7 +116,7 @@ export class DensePainter {
 				: palette.ramp.map(({ pixel }) => pixel);
 		const [kx, ky, tx, ty] = [camera.kx * ratio, camera.ky * ratio, camera.tx * ratio, camera.ty * ratio];
 		const born = tree.nodes.length;
-		// Along the axis that is not crowded a node may be longer, so that its colour is seen.
+		// Along the axis that is not crowded a node may be longer, so that its color is seen.
 		const side = Math.max(1, Math.round(Math.min(4, 1.2 + 2.6 * camera.k) * ratio));
 		const long = Math.max(side, Math.round(5 * ratio));
 		const [wide, high] = [layout.slow === 'x' ? long : side, layout.slow === 'y' ? long : side];

@@ -33,7 +33,7 @@ function traceStep(sink: PathSink, edge: Layout['edge'], ax: number, ay: number,
 	switch (edge) {
 		case 'right': {
 			const middle = (ax + bx) / 2;
-			// Neighbours in one column, or an edge backwards: around the outside.
+			// Neighbors in one column, or an edge backwards: around the outside.
 			if (bx <= ax) {
 				const out = Math.max(ax, bx) + 40;
 				sink.bezierCurveTo(out, ay, out, by, bx, by);

@@ -18,7 +18,7 @@ export function wordsOf(node: TreeNode, limit = longest): string {
 	return answer === null ? `(${roleNames[node.role].toLowerCase()} without text)` : plainLabel(answer, limit);
 }
 
-/** The number that goes with the colours, in short; empty: there is none. */
+/** The number that goes with the colors, in short; empty: there is none. */
 export function figureOf(tree: SearchTree, node: TreeNode, colouring: Colouring): string {
 	switch (colouring) {
 		case 'value': {

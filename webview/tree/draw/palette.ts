@@ -3,10 +3,10 @@ import type { NodeRole } from '../../../src/protocol/treeLog.ts';
 import { type Colour, formatColour, over, parseColour, withAlpha, withContrast } from '../../lib/colour.ts';
 import type { Theme } from '../../lib/theme.ts';
 
-/** Steps of the scale of colours. */
+/** Steps of the scale of colors. */
 export const shades = 64;
 
-/** Colours as a canvas takes them and as bytes of its pixels (little endian: alpha, blue, green, red). */
+/** Colors as a canvas takes them and as bytes of its pixels (little endian: alpha, blue, green, red). */
 export interface Ink {
 	readonly css: string;
 	readonly pixel: number;

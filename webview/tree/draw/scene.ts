@@ -28,7 +28,7 @@ export const widths = 5;
 export interface Scene {
 	readonly layout: Layout;
 	readonly tree: SearchTree;
-	/** Step of the scale of colours, or the number of its role where roles are coloured; -1: no value. */
+	/** Step of the scale of colors, or the number of its role where roles are colored; -1: no value. */
 	readonly shade: Int16Array;
 	readonly marks: Uint16Array;
 	/** 0 to {@link widths} - 1. */
@@ -51,7 +51,7 @@ export interface SceneOptions {
 	readonly isJudged: boolean;
 	/** What happened last; null: nothing is to be shown of it. */
 	readonly event: TreeEvent | null;
-	/** The range of the colours where it is not the tree's own: that of both trees that are compared. */
+	/** The range of the colors where it is not the tree's own: that of both trees that are compared. */
 	readonly range?: Range | null;
 }
 

@@ -34,7 +34,7 @@ class PathText implements PathSink {
 	}
 }
 
-/** All nodes that are open in the layout, at scale 1, in the colours of the theme. */
+/** All nodes that are open in the layout, at scale 1, in the colors of the theme. */
 export function svgExport(scene: Scene, palette: Palette, title: string): string {
 	const { layout, tree, marks, colouring } = scene;
 	const { bounds } = layout;

@@ -18,7 +18,7 @@ interface Edge {
 
 /**
  * For graphs: each node in the layer after the last of its parents, edges that pass a layer with a point in it, the order
- * within layers by the barycentre of neighbours (Sugiyama, Tagawa and Toda 1981), and each as near to its neighbours as the
+ * within layers by the barycentre of neighbors (Sugiyama, Tagawa and Toda 1981), and each as near to its neighbors as the
  * others leave room.
  */
 export function layeredLayout(nodes: readonly TreeNode[], tree: VisibleTree): Layout {

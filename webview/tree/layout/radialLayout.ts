@@ -4,7 +4,7 @@ import { tidyBreadths } from './tidyBreadths.ts';
 import type { VisibleTree } from './visibleTree.ts';
 
 const ring = 90;
-/** Least length of an arc between neighbours. */
+/** Least length of an arc between neighbors. */
 const arc = 18;
 
 /** The root in the middle, each level a ring around it. */

@@ -1,5 +1,5 @@
 /**
- * The positions nearest to the wished ones (least squares) that keep their order and at least `gap` between neighbours:
+ * The positions nearest to the wished ones (least squares) that keep their order and at least `gap` between neighbors:
  * isotonic regression of the wishes less their places in the row, by pooling adjacent violators.
  */
 export function spread(wishes: readonly number[], gap: number): number[] {

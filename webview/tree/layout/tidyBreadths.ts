@@ -5,7 +5,7 @@ import type { VisibleTree } from './visibleTree.ts';
  * Walker's Algorithm to Run in Linear Time", 2002. In arrays by place and without recursion: d3's own makes an object a node,
  * and chains of thoughts may be deeper than the stack. Unit: the distance of two siblings. The root of the first tree is 0.
  *
- * @param cousins distance of neighbours with different parents
+ * @param cousins distance of neighbors with different parents
  */
 export function tidyBreadths(tree: VisibleTree, cousins = 1.3): Float64Array {
 	const { count, parent } = tree;

@@ -68,7 +68,7 @@ class DominantWatch implements Watch {
 	#judge(): readonly Holding[] {
 		const components = [...this.#components.values()].filter(({ deviations }) => deviations.full);
 		const judge = components.find(({ name }) => judgesAnswer(name));
-		// What is dominated must be there, still to be learnt, and not be rising.
+		// What is dominated must be there, still to be learned, and not be rising.
 		if (judge === undefined || components.length < 2) return [];
 		const batches = limit('dominantBatches');
 		const accuracy = judge.means.mean(judge.means.count - batches);

@@ -17,7 +17,7 @@ class FormatWatch implements Watch {
 	#form: string | null = null;
 	#answer: string | null = null;
 	#largest = 1;
-	/** When the form was learnt: how many batches ago, and how right answers were then and at best since. */
+	/** When the form was learned: how many batches ago, and how right answers were then and at best since. */
 	#learnt: { batches: number; readonly at: number; best: number } | null = null;
 
 	constructor(run: DiagnosisRun) {
@@ -63,7 +63,7 @@ class FormatWatch implements Watch {
 			{
 				level: 'warning',
 				tell: () => ({
-					message: `The form is learnt (${quoted(formName)} ${digits(isForm)}) and answers are not: ${quoted(answerName)} has stayed between ${digits(Math.min(at, isAnswer))} and ${digits(best)} for ${batches} batches since.`,
+					message: `The form is learned (${quoted(formName)} ${digits(isForm)}) and answers are not: ${quoted(answerName)} has stayed between ${digits(Math.min(at, isAnswer))} and ${digits(best)} for ${batches} batches since.`,
 					action:
 						'What is left to earn is out of reach: easier problems first, a cold start with worked solutions, or more completions per prompt.',
 					metrics: [`rewards/${formName}/mean`, `rewards/${answerName}/mean`],

@@ -65,7 +65,7 @@ export const throughputDrop: Rule = {
 	title: 'Throughput drop',
 	fires:
 		'median `throughput/tokens` (else the growth of `num_tokens` by `step_time`) of the last `throughputBatches` batches < `throughputShare` x the median of all of the stage so far.',
-	silent: 'Checkpoints, evaluations and a neighbour that stays for a few batches.',
+	silent: 'Checkpoints, evaluations and a neighbor that stays for a few batches.',
 	metrics: ['throughput/tokens', 'num_tokens', 'step_time'],
 	thresholds: ['throughputShare', 'throughputBatches'],
 	watch: () => new ThroughputWatch(),

@@ -1,7 +1,7 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-const texts = 'labelled beginnings of completions of the update, before it';
-const heldOut = 'labelled beginnings of completions of held-out problems';
+const texts = 'labeled beginnings of completions of the update, before it';
+const heldOut = 'labeled beginnings of completions of held-out problems';
 
 /** Of the stages that train a head beside the policy. */
 export const headMetrics: Readonly<Record<string, MetricEntry>> = {

@@ -92,7 +92,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: 'the update, before clipping',
-		explanation: 'Length of the gradient of the critic, which has an optimiser of its own.',
+		explanation: 'Length of the gradient of the critic, which has an optimizer of its own.',
 		logScale: true,
 	},
 	policy_kl: {

@@ -84,7 +84,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: groups,
 		explanation: 'Groups all of whose completions earned the full reward. They teach nothing.',
-		healthy: 'grows as the task is learnt',
+		healthy: 'grows as the task is learned',
 		rises: 'Problems become too easy: time for harder ones.',
 	},
 	'groups/solved_none': {
@@ -94,7 +94,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: groups,
 		explanation: 'Groups none of whose completions earned anything. They teach nothing.',
-		healthy: 'falls as the task is learnt',
+		healthy: 'falls as the task is learned',
 		rises: 'Problems are too hard, or answers are no longer read: look at truncation and format.',
 	},
 	'groups/solved_some': {

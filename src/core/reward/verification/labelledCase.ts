@@ -64,13 +64,13 @@ function faultOf(value: unknown): { message: string; action: string } {
 	if (key === 'completion') return { message: 'has no text "completion"', action: `Write it like ${form}.` };
 	const known = Object.keys(caseSchema.entries).join(', ');
 	return {
-		message: key === '' ? 'is no labelled case' : `has a "${key.slice(0, 80)}" that cannot be used`,
+		message: key === '' ? 'is no labeled case' : `has a "${key.slice(0, 80)}" that cannot be used`,
 		action: `A case has: ${known}.`,
 	};
 }
 
 /**
- * The labelled cases of a JSONL text. Blank lines and lines that begin with `//` or `#` are passed over; a line that is no
+ * The labeled cases of a JSONL text. Blank lines and lines that begin with `//` or `#` are passed over; a line that is no
  * case is a fault with its number, and the others are kept.
  */
 export function parseCases(text: string): ParsedCases {

@@ -10,7 +10,7 @@ export interface RowToVerify {
 	readonly label: string;
 	/** Rows of a group answer the same prompt; null: alone. Unique within the verification. */
 	readonly group: number | null;
-	/** Rows of the same batch are sent together, in their order: a reward may look at its neighbours. */
+	/** Rows of the same batch are sent together, in their order: a reward may look at its neighbors. */
 	readonly batch: number;
 	readonly row: ScoreRow;
 	readonly expect?: Expectation;

@@ -81,7 +81,7 @@ function* ofOption(form: Extract<AnswerForm, { form: 'option' }>, prompt: string
 	}
 }
 
-/** The last letter or digit replaced by its neighbour: "olleh" becomes "ollei". */
+/** The last letter or digit replaced by its neighbor: "olleh" becomes "ollei". */
 function* ofText(answer: string): Generator<WrongAnswer> {
 	const match = /^(.*)([A-Za-z0-9])([^A-Za-z0-9]*)$/s.exec(answer.slice(-400));
 	if (match === null) return;
@@ -151,7 +151,7 @@ const unknown: WrongAnswer = { answer: 'unknown', how: 'no answer' };
 const empty: WrongAnswer = { answer: '', how: 'empty' };
 
 /**
- * Answers that are wrong for certain, each labelled by how it was made, in seeded order and without repetition: a number
+ * Answers that are wrong for certain, each labeled by how it was made, in seeded order and without repetition: a number
  * off by one, with the other sign, with digits swapped, ten times as large; a fraction upside down; another option; an
  * expression plus one; another problem's answer; none at all. Only what `verify` calls wrong is kept, and what is wrong
  * under mathematical equivalence too (`0.5` is never offered for `1/2`). None for a problem without a gold answer.

@@ -5,7 +5,7 @@ import type { TreeFormat } from './treeFormat.ts';
 import { treeOfThoughtsFormat } from './treeOfThoughts.ts';
 import { x1Format } from './x1.ts';
 
-/** Tree logs of other programs that are read; a value is of the first that recognises it. */
+/** Tree logs of other programs that are read; a value is of the first that recognizes it. */
 export const treeFormats: readonly TreeFormat[] = [
 	llmReasonersFormat,
 	x1Format,

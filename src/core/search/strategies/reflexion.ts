@@ -37,7 +37,7 @@ export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({
 	name: 'reflexion',
 	title: 'Reflexion with tools',
-	description: 'Drafts an answer, criticises it, asks tools for what is missing, and revises it with references.',
+	description: 'Drafts an answer, criticizes it, asks tools for what is missing, and revises it with references.',
 	source: 'Shinn et al. 2023',
 	structure: 'graph',
 	params: paramsSchema,

@@ -29,7 +29,7 @@ export type SelfRefineParams = v.InferOutput<typeof paramsSchema>;
 export const selfRefine: Strategy<SelfRefineParams> = {
 	name: 'self-refine',
 	title: 'Self-Refine',
-	description: 'Answers, criticises its own answer, and improves it, round after round.',
+	description: 'Answers, criticizes its own answer, and improves it, round after round.',
 	source: 'Madaan et al. 2023',
 	structure: 'chain',
 	params: paramsSchema,

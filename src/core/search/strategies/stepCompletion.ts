@@ -8,7 +8,7 @@ import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	solutions: v.optional(count('Solutions whose steps are labelled', 1, 1000), 1),
+	solutions: v.optional(count('Solutions whose steps are labeled', 1, 1000), 1),
 	completions: v.optional(count('Completions from each step (N)', 1, 1000), 8),
 	steps: v.optional(count('Steps of a solution at most; what has not ended then is completed', 1, 1000), 64),
 });

@@ -16,7 +16,7 @@ export function updateQuality(rows: readonly LabelledRow[], values: readonly Per
 	};
 }
 
-/** How good values are on texts that no head learns from: of all labelled beginnings, and of whole completions. */
+/** How good values are on texts that no head learns from: of all labeled beginnings, and of whole completions. */
 export function heldOutQuality(rows: readonly LabelledRow[], values: readonly PerToken[]): Metrics {
 	const all = labelledValues(rows, values);
 	const quality = headQuality(all.values, all.labels);

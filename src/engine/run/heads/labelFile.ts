@@ -19,7 +19,7 @@ const lineSchema = v.object({
 });
 type LabelLine = v.InferOutput<typeof lineSchema>;
 
-/** The lines of a file of labelled steps, before anything is known of a vocabulary. */
+/** The lines of a file of labeled steps, before anything is known of a vocabulary. */
 export interface LabelText {
 	readonly name: string;
 	readonly lines: readonly LabelLine[];
@@ -32,7 +32,7 @@ export interface LabelTexts {
 	readonly hash: string | null;
 }
 
-/** Reads the files of labelled steps that a recipe names. Throws `missing` and `invalid` (naming file and line) before any work. */
+/** Reads the files of labeled steps that a recipe names. Throws `missing` and `invalid` (naming file and line) before any work. */
 export async function openLabelFiles({ stages }: ResolvedRecipe): Promise<LabelTexts> {
 	const byStage = new Map<number, LabelText>();
 	const hash = createHash('sha256');
@@ -70,12 +70,12 @@ function parseLabels(text: string, path: string): LabelLine[] {
 		}
 		lines.push(decoded.value);
 	}
-	if (lines.length === 0) throw new Failure('invalid', `${path} has no labelled steps.`);
+	if (lines.length === 0) throw new Failure('invalid', `${path} has no labeled steps.`);
 	return lines;
 }
 
 /**
- * Solutions with labelled steps as tokens. Those that do not fit the context or have symbols that the vocabulary lacks are
+ * Solutions with labeled steps as tokens. Those that do not fit the context or have symbols that the vocabulary lacks are
  * left out. Rows come in epochs, each shuffled anew: which ones an update takes follows from its number alone.
  */
 export class LabelledSteps {

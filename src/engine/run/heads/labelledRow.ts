@@ -2,7 +2,7 @@ import type { Sequence, ValueRow } from '../../learner.ts';
 
 /** A completion with labels at some of its beginnings. */
 export interface LabelledRow extends Sequence {
-	/** Completion tokens of each labelled beginning (0: the prompt alone), rising, and its label in 0..1. */
+	/** Completion tokens of each labeled beginning (0: the prompt alone), rising, and its label in 0..1. */
 	readonly labels: readonly (readonly [length: number, label: number])[];
 	/** Index in `labels` of the whole completion; null: it has no label. */
 	readonly whole: number | null;
@@ -22,7 +22,7 @@ export function valueRows(rows: readonly LabelledRow[]): ValueRow[] {
 	});
 }
 
-/** The values of the labelled beginnings of rows, and their labels, side by side. */
+/** The values of the labeled beginnings of rows, and their labels, side by side. */
 export function labelledValues(
 	rows: readonly LabelledRow[],
 	values: readonly Float32Array[],

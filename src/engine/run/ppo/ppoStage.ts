@@ -121,9 +121,9 @@ function asTrainingRow(row: CriticisedRow | null, rollout: TrainingRow['rollout'
 }
 
 /**
- * Proximal policy optimisation (Schulman et al. 2017, equation 7) with a critic of a trunk of its own: rewards of tokens with
- * their KL to the reference, generalised advantage estimation, clipped surrogate and clipped value loss, as TRL's PPOTrainer
- * (0.20) has them. Policy and critic have an optimiser each. One step is one update of both; the first
+ * Proximal policy optimization (Schulman et al. 2017, equation 7) with a critic of a trunk of its own: rewards of tokens with
+ * their KL to the reference, generalized advantage estimation, clipped surrogate and clipped value loss, as TRL's PPOTrainer
+ * (0.20) has them. Policy and critic have an optimizer each. One step is one update of both; the first
  * `critic_warmup_steps` are of the critic alone.
  */
 export async function runPpoStage(host: StageHost, stageInForce: () => ResolvedPpoStage): Promise<Verdict> {

@@ -35,7 +35,7 @@ function pairMetrics(policy: readonly number[], reference: readonly number[], be
 }
 
 /**
- * Direct preference optimisation (Rafailov et al. 2023, equation 7): the loss of a pair is -log sigmoid of beta times the
+ * Direct preference optimization (Rafailov et al. 2023, equation 7): the loss of a pair is -log sigmoid of beta times the
  * difference of the log-ratios of policy and reference, sums over the tokens of each completion; that of an update is the
  * mean over its pairs. The reference is the policy as the stage begins.
  */

@@ -90,7 +90,7 @@ export const trlTable =
 		const rollouts: ForeignRollout[] = [];
 		for (const [i, row] of rows.entries()) {
 			const evaluated = evaluatedRow(i, context);
-			// Without what was learnt only the steps are asked for.
+			// Without what was learned only the steps are asked for.
 			if (context.learnt !== undefined && !isOf(split, evaluated)) continue;
 			const rollout = rolloutOf(row, context, evaluated);
 			if (typeof rollout === 'string') return `row ${i + 1} ${rollout}`;

@@ -159,7 +159,7 @@ describe('a source of generated problems', () => {
 });
 
 describe('answers', () => {
-	it('are equal after normalisation and not before', () => {
+	it('are equal after normalization and not before', () => {
 		const equal: [string, string][] = [
 			['42', ' 42\n'],
 			['42', '042'],

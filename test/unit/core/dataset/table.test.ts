@@ -117,7 +117,7 @@ test('types of columns are those of their values', () => {
 	);
 });
 
-test('published datasets are recognised by their columns', () => {
+test('published datasets are recognized by their columns', () => {
 	for (const [name, { example, prompt, answer }] of Object.entries(datasetPresets)) {
 		const guessed = guessMapping(columnsOf([example.row]), [example.row]);
 		assert.equal(guessed.prompt, prompt, name);

@@ -80,7 +80,7 @@ describe('no rule', () => {
 		assert.deepEqual(ids({ metrics: nothing }).toSorted(), ['dead-groups', 'overlong']);
 	});
 
-	it('takes what was learnt in one stage for the beginning of the next', () => {
+	it('takes what was learned in one stage for the beginning of the next', () => {
 		const first = rows(
 			100,
 			but(() => ({ entropy: 3, 'completions/mean_length': 20, 'throughput/tokens': 1e6 })),
@@ -512,7 +512,7 @@ describe('reward hacking', () => {
 		assert.equal(only({ metrics, evaluations }).rule, 'reward-hacking');
 	});
 
-	it('is none when both rise, both are flat, the form is learnt first, or it is solved', () => {
+	it('is none when both rise, both are flat, the form is learned first, or it is solved', () => {
 		assert.deepEqual(ids({ metrics: course((i) => 0.2 + i / 600, rises) }), []);
 		assert.deepEqual(
 			ids({

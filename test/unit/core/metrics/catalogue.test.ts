@@ -7,7 +7,7 @@ import { describeMetric, metricNames } from '../../../../src/core/metrics/catalo
 import { metricGroups } from '../../../../src/core/metrics/metricInfo.ts';
 import type { lossTypes } from '../../../../src/protocol/recipe.ts';
 
-describe('the metric catalogue', () => {
+describe('the metric catalog', () => {
 	it('says what each metric is, its unit and over what', () => {
 		for (const name of metricNames) {
 			const info = describeMetric(name);

@@ -7,7 +7,7 @@ import { describeMetric } from '../../../../src/core/metrics/catalogue.ts';
 const filled = (pattern: string) => pattern.replaceAll(/\{\w+\}/g, 'x');
 
 describe('the names of other trainers', () => {
-	it('lead to metrics of the catalogue, all of them', () => {
+	it('lead to metrics of the catalog, all of them', () => {
 		for (const { title, names } of trainers) {
 			for (const { name, canonical } of names) {
 				const info = describeMetric(filled(canonical));

@@ -126,7 +126,7 @@ describe('built-in rewards in a recipe', () => {
 			[{ use: 'judge', url: 'http://c', model: 'm', scale: [1] }],
 			/^rewards\[0\]\.scale: "scale" must be \[low, high\]/,
 		],
-		['a strange behaviour', [{ use: 'reflection', behaviours: ['thinking'] }], /^rewards\[0\]\.behaviours/],
+		['a strange behavior', [{ use: 'reflection', behaviours: ['thinking'] }], /^rewards\[0\]\.behaviours/],
 		[
 			'a name that is no column',
 			[{ use: 'format', name: '../x' }],

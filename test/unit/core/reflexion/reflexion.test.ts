@@ -62,7 +62,7 @@ describe('research by Reflexion', () => {
 			[5, '[1]', 'wiki/grpo.md:1', 2, true],
 			[5, '[2]', 'wiki/kl.md:1', 3, true],
 		]);
-		// The policy is told the marks, what was found, and what it criticised.
+		// The policy is told the marks, what was found, and what it criticized.
 		const [, second] = asked;
 		const told = second?.messages.map(({ content }) => content).join('\n') ?? '';
 		assert.match(told, /\[S1\] wiki\/grpo\.md:1\nGRPO removes the value model/);

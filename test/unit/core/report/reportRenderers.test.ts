@@ -171,7 +171,7 @@ describe('parts of reports', () => {
 		}
 	});
 
-	it('a long curve becomes means of neighbours from the first step to the last', () => {
+	it('a long curve becomes means of neighbors from the first step to the last', () => {
 		const x = Array.from({ length: 1001 }, (_, i) => i);
 		const y = x.map((value) => (value === 500 ? Number.NaN : value));
 		const points = thinCurve(x, y, 100);

@@ -99,7 +99,7 @@ describe('reflection', () => {
 		assert.equal(value('Wait wait WAIT', { perPhrase: 1 }), 0.25);
 	});
 
-	test('counts the behaviours that are asked for', () => {
+	test('counts the behaviors that are asked for', () => {
 		assert.equal(value('wait, let me check', { behaviours: ['verification'] }), 0.25);
 		assert.equal(value('wait', { behaviours: ['backtracking'] }), 0);
 	});

@@ -34,7 +34,7 @@ describe('self-refine', () => {
 			return answered((messages.length + 1) / 2);
 		});
 
-	it('criticises and improves until the critique says that nothing is left', async () => {
+	it('criticizes and improves until the critique says that nothing is left', async () => {
 		const policy = counting();
 		const { outcome, tree } = await run({ strategy, problem: problem('p'), policy });
 		assert.equal(outcome.stop, 'no-improvement');

@@ -5,7 +5,7 @@ import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 
 const found = (text: string) => findBehaviours(text).map((mark) => [mark.behaviour, text.slice(mark.start, mark.end)]);
 
-describe('reasoning behaviours', () => {
+describe('reasoning behaviors', () => {
 	it('are marked where they show', () => {
 		assert.deepEqual(found("Wait, wait. Wait. That's an aha moment I can flag here."), [
 			['reflection', 'Wait'],

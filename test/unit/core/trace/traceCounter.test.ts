@@ -44,7 +44,7 @@ function randomText(random: Random): string {
 }
 
 describe('counting traces by tables', () => {
-	it('finds the behaviours that the expressions find', () => {
+	it('finds the behaviors that the expressions find', () => {
 		const random = Random.of(1, 'behaviours');
 		let found = 0;
 		for (let round = 0; round < 3000; round++) {

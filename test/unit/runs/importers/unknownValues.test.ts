@@ -146,7 +146,7 @@ describe('what a trainer does not record', () => {
 		assert.match(text, /\| truncated \| not recorded \|/);
 	});
 
-	it('is left out of "only finished ones", with the reason, and stays null in a labelled case', async (context) => {
+	it('is left out of "only finished ones", with the reason, and stays null in a labeled case', async (context) => {
 		const folder = await runOf(context, {
 			'1.jsonl': noise(1).map((row, i) => ({ ...row, accuracy: i % 2, score: i % 2 })),
 		});

@@ -9,7 +9,7 @@ import {
 	parseCases,
 } from '../../../../../src/core/reward/verification/labelledCase.ts';
 
-describe('labelled cases', () => {
+describe('labeled cases', () => {
 	it('are read a line each, with blank lines and comments between them', () => {
 		const { cases, faults } = parseCases(
 			[
@@ -78,7 +78,7 @@ describe('labelled cases', () => {
 			faults.map(({ line, message }) => `${line} ${message}`),
 			[
 				'1 is not JSON',
-				'3 is no labelled case',
+				'3 is no labeled case',
 				'4 has no text "completion"',
 				'5 has an "expect" that is no expectation',
 				'6 has an "expect" that is no expectation',
