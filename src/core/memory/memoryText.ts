@@ -18,7 +18,7 @@ export function bytesText(bytes: number): string {
 export const partWords: Readonly<Record<MemoryPart, string>> = {
 	weights: 'weights',
 	reference: 'reference model',
-	optimiser: 'optimiser',
+	optimiser: 'optimizer',
 	gradients: 'gradients',
 	activations: 'activations',
 	logits: 'logits',
