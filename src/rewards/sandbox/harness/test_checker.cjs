@@ -304,7 +304,7 @@ function judgeOf(code, entryPoint, own) {
 }
 
 /** What fails in a test. All the time, or Node would write it, and words of the answer in it, where verdicts are written. */
-const late = [];
+let late = [];
 const noteLate = (error) => late.push(error ?? new Error('the test failed'));
 process.on('unhandledRejection', noteLate).on('uncaughtException', noteLate);
 
@@ -353,7 +353,7 @@ async function runCode(code, own, entryPoint, runner) {
 		throw new Misunderstood(`the test is no JavaScript: ${error.message}`);
 	}
 	Object.assign(state, { asserted: 0, failure: null, status: null, fault: null });
-	late.length = 0;
+	late = [];
 	const others = process.listeners('exit');
 	let isDone = false;
 	run(scopeOf(own))
