@@ -29,7 +29,7 @@ suite('runs tree', () => {
 		await untilRun(api, finished, 'the finished run is listed', () => true);
 		await untilRun(api, crashed, 'the crashed run is listed', () => true);
 		assert.equal(row(finished).label, 'listed');
-		assert.equal(row(finished).description, 'finished · 3/3 · reward 0.75 · 1 min');
+		assert.equal(row(finished).description, 'finished · 3/3 · reward 0.75 · 1 min 10 s');
 		assert.equal(row(finished).contextValue, 'run ended');
 		assert.match(String(row(crashed).description), /^crashed · 3\/3 · reward 0.75/);
 		assert.equal(row(crashed).contextValue, 'run ended resumable');
