@@ -111,7 +111,7 @@ test('a workspace that is not trusted is looked at, and nothing of it runs until
 			.click();
 		await waitUntil(() => driver.run((vscode) => vscode.workspace.isTrusted), 'the workspace is trusted');
 		await reward.open();
-		await reward.untilInline(/^1\.00 .* 1 case/);
+		await reward.untilInline(/^0\.45 .* 1 case/);
 		await reward.lens('Verify').waitFor();
 		assert.deepEqual(hostile.started(), ['hostile.reward.ts']);
 		assert.equal(
