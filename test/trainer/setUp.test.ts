@@ -227,7 +227,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 			pins: ['torch==2.13.0', 'transformers'],
 		});
 		await assert.rejects(setUpEnvironment(large), {
-			...{ reason: 'full', message: /^The set-up needs about 1 GB in .*, and 67 MB are free\.$/ },
+			...{ reason: 'full', message: /^The set-up needs about 1 GB in .*, and 67\.1 MB are free\.$/ },
 		});
 		const heavy = await mkdtemp(join(work, 'w-'));
 		await writeWheel(heavy, 'heavy', '1.0', { 'heavy/data.bin': Buffer.alloc(80e6) });
