@@ -47,7 +47,7 @@ test('recipes that cannot be run', async (context) => {
 	const stages = [{ type: 'grpo', steps: 1, learning_rate: 0.001 }];
 	const cases: [string, unknown, RegExp][] = [
 		['syntax', '{"name": ', /syntax\.recipe\.json, line 1/],
-		['key', { ...tinyRecipe, colour: 1 }, /line \d+, column \d+: "color" is not a key/],
+		['key', { ...tinyRecipe, color: 1 }, /line \d+, column \d+: "color" is not a key/],
 		['type', { ...tinyRecipe, seed: 'one' }, /"seed" must be a whole number/],
 		['size', { ...tinyRecipe, model: { layers: 1, width: 15, heads: 2 } }, /"width" 15 is not a multiple/],
 		['gone', { ...tinyRecipe, dataset: { path: 'gone.jsonl' } }, /gone\.jsonl, which does not exist/],
