@@ -56,7 +56,7 @@ export class Toolbar {
 			onChange: (value) => model.setOptions({ layout: value as LayoutKind }),
 		});
 		this.#colour = dropdown({
-			label: 'Colour',
+			label: 'Color',
 			choices: colourings.map((value) => ({ value, label: colouringNames[value] })),
 			value: 'value',
 			onChange: (value) => model.setOptions({ colouring: value as Colouring }),

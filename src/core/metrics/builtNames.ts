@@ -14,7 +14,7 @@ const phases: Readonly<Record<string, readonly [title: string, explanation: stri
 	advantages: ['Advantages', 'Computing advantages.'],
 	update: ['Update', 'Forward, backward and optimizer.'],
 	weights: ['Weights', 'Handing new weights to the sampler.'],
-	sync: ['Synchronising', 'Processes wait for each other, and new weights go to the sampler.'],
+	sync: ['Synchronizing', 'Processes wait for each other, and new weights go to the sampler.'],
 	data: ['Data', 'Reading rows and making tensors of them.'],
 	other: ['Everything else', 'What is left of the step: bookkeeping, and talk between processes.'],
 	checkpoint: ['Checkpoint', 'Writing a checkpoint.'],

@@ -36,7 +36,7 @@ const parts: Readonly<Record<string, Part>> = {
 			'Memory that torch holds for its tensors. Much more than their peak: it is fragmented (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).',
 	},
 	utilization: {
-		title: 'utilisation',
+		title: 'utilization',
 		unit: 'share',
 		over: `mean of ${samples}`,
 		explanation: 'Share of time in which some kernel ran. It does not say how much of the device that kernel used.',

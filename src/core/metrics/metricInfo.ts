@@ -44,7 +44,7 @@ export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
 	policy: 'Policy',
 	clipping: 'Clipping',
 	lengths: 'Completion length',
-	optimiser: 'Optimiser',
+	optimiser: 'Optimizer',
 	speed: 'Speed',
 	time: 'Where the time goes',
 	devices: 'Devices',

@@ -42,7 +42,7 @@ test('a recipe at fault makes no folder and is told with its place', async (cont
 	const cases: [unknown, RegExp][] = [
 		['{ "name": "a", }}', /line 1/],
 		['', /empty/],
-		[{ ...recipe, colour: 'red' }, /"color" is not a key/],
+		[{ ...recipe, color: 'red' }, /"color" is not a key/],
 		[{ ...recipe, stages: [{ type: 'sft', steps: 'many', learning_rate: 1 }] }, /"steps" must be a whole number/],
 		[{ ...recipe, model: { layers: 1, width: 30, heads: 4 } }, /not a multiple of "heads"/],
 		[{ ...recipe, name: '../../etc' }, /cannot name a folder/],
