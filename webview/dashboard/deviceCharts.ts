@@ -19,7 +19,7 @@ const kinds = [
 		],
 		of: 'memory_total',
 	},
-	{ part: 'utilization', title: 'utilisation', lines: [['utilization', 'Utilisation']], span: { min: 0, max: 1 } },
+	{ part: 'utilization', title: 'utilization', lines: [['utilization', 'Utilization']], span: { min: 0, max: 1 } },
 	{ part: 'temperature', title: 'temperature', lines: [['temperature', 'Temperature']], span: { min: 20, max: 100 } },
 	{ part: 'power', title: 'power', lines: [['power', 'Power']], of: 'power_limit' },
 ] as const;

@@ -39,7 +39,7 @@ export interface Workload {
 
 /** Shares of what the data sheet promises that are reached. */
 export interface Efficiency {
-	/** Model FLOPs utilisation of forward and backward. */
+	/** Model FLOPs utilization of forward and backward. */
 	readonly training: number;
 	/** Of the memory's bandwidth while decoding. */
 	readonly decoding: number;

@@ -68,7 +68,7 @@ def test_what_the_driver_tells_becomes_metrics_of_a_step(library: Path, tmp_path
     told = json.loads(done.stdout)
     assert told["threads"] == 1
     metrics = told["metrics"]
-    # The largest of what was seen, but the mean of utilisation and power.
+    # The largest of what was seen, but the mean of utilization and power.
     assert metrics["gpu/0/memory_used"] == 7 * GIB
     assert metrics["gpu/0/memory_total"] == 16 * GIB
     assert metrics["gpu/0/temperature"] == 60

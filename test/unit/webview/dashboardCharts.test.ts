@@ -96,7 +96,7 @@ describe('the charts of a run', () => {
 		assert.equal(group?.title, 'Devices');
 		assert.deepEqual(
 			group?.charts.map(({ title, size }) => `${title} ${size}`),
-			[0, 1].flatMap((i) => ['memory', 'utilisation', 'temperature', 'power'].map((kind) => `GPU ${i} ${kind} small`)),
+			[0, 1].flatMap((i) => ['memory', 'utilization', 'temperature', 'power'].map((kind) => `GPU ${i} ${kind} small`)),
 		);
 		assert.deepEqual(
 			group?.charts[0]?.lines.map(({ metric, reference }) => [metric, reference ?? false]),
@@ -114,7 +114,7 @@ describe('the charts of a run', () => {
 		const [many] = chartsOf(gpus(20));
 		assert.deepEqual(
 			many?.charts.slice(0, 4).map(({ title, lines }) => `${title}: ${lines.length}`),
-			['GPUs 0 to 7, memory: 9', 'GPUs 8 to 15, memory: 9', 'GPUs 16 to 19, memory: 5', 'GPUs 0 to 7, utilisation: 8'],
+			['GPUs 0 to 7, memory: 9', 'GPUs 8 to 15, memory: 9', 'GPUs 16 to 19, memory: 5', 'GPUs 0 to 7, utilization: 8'],
 		);
 		assert.deepEqual(chartsOf(['gpu/0/memory_total']), [], 'there is nothing to see against it');
 	});

@@ -1,4 +1,4 @@
-"""What the run's GPUs do: memory, utilisation, temperature and power, sampled beside training.
+"""What the run's GPUs do: memory, utilization, temperature and power, sampled beside training.
 
 A process starts one `DeviceSampler` when its weights are on their device, calls `take()` at the end of every step, and
 hands what it got to rank 0 (plain lists and dictionaries, made to be gathered). Rank 0 turns the takes of all processes

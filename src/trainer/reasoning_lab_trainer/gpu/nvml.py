@@ -31,7 +31,7 @@ class NvmlDevice:
         self._handle = handle
 
     def read(self) -> Reading:
-        """Looks once. What a device does not have (the utilisation of a slice of a GPU) is None, not a failure."""
+        """Looks once. What a device does not have (the utilization of a slice of a GPU) is None, not a failure."""
         nvml, handle = self._nvml, self._handle
         memory = self._tell(lambda: nvml.nvmlDeviceGetMemoryInfo(handle))
         busy = self._tell(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu)

@@ -10,7 +10,7 @@ from .devices import UsedDevice, take_peaks, used_devices
 from .metrics import DeviceTake
 from .nvml import Nvml, NvmlDevice, Reading
 
-#: Seconds between two looks. The driver itself renews utilisation up to once a second.
+#: Seconds between two looks. The driver itself renews utilization up to once a second.
 INTERVAL = 1.0
 
 
