@@ -9,6 +9,9 @@ import { mctsEvents } from '../support/treeEvents.ts';
 import { grpoRecipe, writeComparedRun } from '../unit/webview/comparisonFixture.ts';
 import { enginesUnder } from './laboratory.ts';
 
+/** Of two files of one name, *Go to File* takes either: copies in runs are not offered. */
+export const notCopies = { 'search.exclude': { 'runs/**': true } };
+
 export class HostileWorkspace {
 	readonly folder: string;
 	/** What started writes its name here, which is outside of the workspace. */
@@ -80,6 +83,7 @@ export class HostileWorkspace {
 	async #write(): Promise<void> {
 		const { origin, policy } = this;
 		this.put('.vscode/settings.json', {
+			...notCopies,
 			'reasoningLab.node.path': this.#program('bin/node'),
 			'reasoningLab.rewards.python': this.#program('bin/python'),
 			'reasoningLab.rewards.verifyOnOpen': true,

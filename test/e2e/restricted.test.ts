@@ -8,7 +8,7 @@ import { trustedCommands } from '../../src/host/trustedCommands.ts';
 import { skip } from '../support/chromium.ts';
 import { sweepCommands } from './commandSweep.ts';
 import { HostDriver } from './hostDriver.ts';
-import { HostileWorkspace } from './hostileWorkspace.ts';
+import { HostileWorkspace, notCopies } from './hostileWorkspace.ts';
 import { inOrder, Laboratory, waitUntil } from './laboratory.ts';
 import { RewardPage } from './pages/rewardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
@@ -99,7 +99,10 @@ test('a workspace that is not trusted is looked at, and nothing of it runs until
 
 	await step('once it is trusted, its settings count and its files are run, without a reload', async () => {
 		// What names programs would be run now; what lists servers stays.
-		hostile.put('.vscode/settings.json', { 'reasoningLab.policies': [{ ...hostile.policy, kind: undefined }] });
+		hostile.put('.vscode/settings.json', {
+			...notCopies,
+			'reasoningLab.policies': [{ ...hostile.policy, kind: undefined }],
+		});
 		const reward = new RewardPage(workbench, 'hostile.reward.ts');
 		await reward.open();
 		hostile.untouched('before it is trusted');
@@ -113,7 +116,8 @@ test('a workspace that is not trusted is looked at, and nothing of it runs until
 		await reward.open();
 		await reward.untilInline(/^0\.45 .* 1 case/);
 		await reward.lens('Verify').waitFor();
-		assert.deepEqual(hostile.started(), ['hostile.reward.ts']);
+		// The recipe that names it pays the other one, too.
+		assert.deepEqual([...new Set(hostile.started())].sort(), ['hostile.reward.ts', 'snake.reward.py']);
 		assert.equal(
 			(await driver.run((vscode) => vscode.workspace.getConfiguration('reasoningLab').get<object[]>('policies')))
 				?.length,
