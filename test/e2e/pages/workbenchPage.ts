@@ -55,30 +55,33 @@ export class WorkbenchPage {
 	/** Runs a command by its title in the palette. */
 	async command(title: string): Promise<void> {
 		const row = this.quickItems().filter({ hasText: title }).first();
-		// The palette may be opened before the extension's commands are known, and what takes the focus closes it; then it is
-		// opened again.
+		await this.#inPalette(`>${title}`, (timeout) => row.click({ timeout }));
+	}
+
+	/** The titles that the palette offers for a text. */
+	async commandsFor(text: string): Promise<string[]> {
+		await this.#inPalette(`>${text}`, (timeout) => this.quickItems().first().waitFor({ timeout }));
+		const titles = await this.quickItems().allInnerTexts();
+		await this.page.keyboard.press('Escape');
+		// A key that comes while it closes is lost.
+		await this.quickInput().waitFor({ state: 'hidden' });
+		return titles.map((title) => title.split('\n')[0] ?? '');
+	}
+
+	/** The palette may be opened before the extension's commands are known, and what takes the focus closes it; then it is opened again. */
+	async #inPalette(text: string, act: (timeout: number) => Promise<void>): Promise<void> {
 		for (let attempt = 0; ; attempt++) {
 			const timeout = attempt < 5 ? 4000 : patience;
 			try {
 				await this.page.keyboard.press('F1');
-				await this.quickInput().fill(`>${title}`, { timeout });
-				await row.click({ timeout });
+				await this.quickInput().fill(text, { timeout });
+				await act(timeout);
 				return;
 			} catch (error) {
 				if (attempt >= 5) throw error;
 				await this.page.keyboard.press('Escape');
 			}
 		}
-	}
-
-	/** The titles that the palette offers for a text. */
-	async commandsFor(text: string): Promise<string[]> {
-		await this.page.keyboard.press('F1');
-		await this.quickInput().fill(`>${text}`);
-		await this.quickItems().first().waitFor();
-		const titles = await this.quickItems().allInnerTexts();
-		await this.page.keyboard.press('Escape');
-		return titles.map((title) => title.split('\n')[0] ?? '');
 	}
 
 	/** Opens a file of the workspace by its name. */
