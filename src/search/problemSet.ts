@@ -147,9 +147,7 @@ export async function readProblemRow(path: string, wanted: number): Promise<Sear
 			if (numberOf(row) < wanted) continue;
 			if (numberOf(row) > wanted) break;
 			const problem = read(row);
-			if (typeof problem !== 'string') {
-				return searchProblem(problem);
-			}
+			if (typeof problem !== 'string') return searchProblem(problem);
 			throw new Failure('invalid', `${path}, ${placeOf(row)}, ${problem}.`, 'Write the problem in place of --dataset.');
 		}
 		throw new Failure('missing', `${path} has no row ${wanted}.`, 'Name another one with --row.');
@@ -178,7 +176,11 @@ async function* fileProblems(
 			yield problem;
 		}
 		if (found > 0) return;
-		throw new Failure('invalid', `${path} has no problem${first}.`, 'Name its columns with --prompt and --answer.');
+		throw new Failure(
+			'invalid',
+			`${path} has no problem${first}.`,
+			'Name its columns "prompt" and "answer", or give their names with --prompt and --answer.',
+		);
 	} finally {
 		await table.close();
 	}

@@ -1,9 +1,11 @@
 import { goldText } from '../../core/dataset/answer.ts';
-import { usualColumns } from '../../core/dataset/table/usualColumns.ts';
+import { sampledColumns, usualColumns } from '../../core/dataset/table/usualColumns.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 
 const promptColumns = usualColumns.prompt;
-const answerColumns = [...usualColumns.answer, 'solution'];
+/** What a policy wrote is no gold answer: the row may be a rollout. */
+const gold = usualColumns.answer.filter((name) => !(sampledColumns as readonly string[]).includes(name));
+const answerColumns = [...gold, 'solution', 'output'];
 const longestPrompt = 200_000;
 
 /** The problem in a row of a dataset; null: there is none. Of messages the last one of the user is the problem. */

@@ -19,6 +19,11 @@ test('a row has its problem where datasets have it, and its answer as it is stat
 	assert.deepEqual(of({ prompt: '1+1=', answer: 2 }), ['1+1=', '2']);
 	assert.deepEqual(of({ question: 'How many?', answer: 'Two and two.\n#### 4' }), ['How many?', '4']);
 	assert.deepEqual(of({ problem: 'p', solution: 'long', answer: 'x' }), ['p', 'x']);
+	// A completion of a rollout is no gold answer.
+	assert.deepEqual(of({ prompt: 'p', completion: '7', reward: 0 }), ['p', null]);
+	assert.deepEqual(of({ prompt: 'p', response: '7' }), ['p', null]);
+	assert.deepEqual(of({ problem: 'p', label: 1, solution: 's' }), ['p', '1']);
+	assert.deepEqual(of({ problem: 'p', output: '7' }), ['p', '7']);
 	assert.deepEqual(
 		of({
 			messages: [
