@@ -72,12 +72,15 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			chunkNames: 'host-[name]-[hash]',
 			plugins: [inOneFile('src/extension.ts')],
 		},
-		engine: { ...nodeProgram, entryPoints: { engine: 'src/engine/main.ts', worker: 'src/engine/worker.ts' } },
+		engine: {
+			...nodeProgram,
+			entryPoints: { engine: 'src/engines/embedded/main.ts', worker: 'src/engines/embedded/worker.ts' },
+		},
 		// The engine's process of recipes whose training runs in Python; Python's side is taken as it is.
-		driver: { ...nodeProgram, entryPoints: { driver: 'src/driver/main.ts' } },
-		trainer: copied('src/trainer/reasoning_lab_trainer', join(dist, 'trainer', 'reasoning_lab_trainer')),
+		driver: { ...nodeProgram, entryPoints: { driver: 'src/engines/driver/main.ts' } },
+		trainer: copied('src/engines/trainer/reasoning_lab_trainer', join(dist, 'trainer', 'reasoning_lab_trainer')),
 		// What is installed for it, as pip reads it.
-		trainerRequirements: copied('src/trainer/requirements', join(dist, 'trainer', 'requirements')),
+		trainerRequirements: copied('src/engines/trainer/requirements', join(dist, 'trainer', 'requirements')),
 		// Parquet and YAML of other trainers are decoded in a thread of their own, whoever reads them.
 		decoding: {
 			...nodeProgram,

@@ -11,7 +11,7 @@ const failedReasons: readonly Reason[] = ['internal', 'timeout', 'unavailable', 
 /** dist/engine.js beside dist/cli.js; the source when the command line itself runs from source. */
 function enginePath(): string {
 	const built = fileURLToPath(new URL('./engine.js', import.meta.url));
-	return existsSync(built) ? built : fileURLToPath(new URL('./engine/main.ts', import.meta.url));
+	return existsSync(built) ? built : fileURLToPath(new URL('./engines/embedded/main.ts', import.meta.url));
 }
 
 async function main(argv: readonly string[]): Promise<number> {

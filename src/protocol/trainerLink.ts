@@ -26,7 +26,7 @@ export const trainerEnvironment = {
  * What `driver --run FOLDER --join [--resume] [--requests FOLDER]` prints as its one line on standard output when it
  * listens. Such a driver starts no trainer: one that somebody else has started (a worker of Ray, srun) comes to it. It ends
  * with its run, and, because its trainer's process is gone, when its standard input ends. `--resume` also begins a run that
- * has no run.json yet. `--requests`: a folder in which clients leave control requests as files (`src/driver/ray/`).
+ * has no run.json yet. `--requests`: a folder in which clients leave control requests as files (`src/engines/driver/ray/`).
  */
 export const joinAnnouncementSchema = v.object({ socket: v.string(), token: v.string() });
 export type JoinAnnouncement = v.InferOutput<typeof joinAnnouncementSchema>;

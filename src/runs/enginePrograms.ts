@@ -8,8 +8,8 @@ import { readJson } from './safeFile.ts';
 const engineOf = (value: unknown): unknown => (value as { readonly engine?: unknown } | null)?.engine;
 
 /**
- * The program for an engine. All lie together: dist/driver.js beside dist/engine.js, src/driver/main.ts beside
- * src/engine/main.ts.
+ * The program for an engine. All lie together: dist/driver.js beside dist/engine.js, src/engines/driver/main.ts beside
+ * src/engines/embedded/main.ts.
  * @param embedded the embedded engine's program
  */
 export function engineProgram(embedded: string, engine: EngineName): string {

@@ -23,7 +23,7 @@ if (process.send === undefined) {
 /** dist/engine.js beside dist/search.js; the source when the worker itself runs from source. */
 function enginePath(): string {
 	const built = fileURLToPath(new URL('./engine.js', import.meta.url));
-	return existsSync(built) ? built : fileURLToPath(new URL('../engine/main.ts', import.meta.url));
+	return existsSync(built) ? built : fileURLToPath(new URL('../engines/embedded/main.ts', import.meta.url));
 }
 
 const connection = createMessageConnection(new IPCMessageReader(process), new IPCMessageWriter(process), {

@@ -11,7 +11,7 @@ import { inOrder, isAlive, Laboratory, recordOf, stepsOf, waitUntil } from '../e
 import { DashboardPage } from '../e2e/pages/dashboardPage.ts';
 import { demoRecipe, smallRecipe } from '../e2e/smallRecipe.ts';
 import { skip } from '../support/chromium.ts';
-import { readOutcome } from '../unit/engine/runOutcome.ts';
+import { readOutcome } from '../unit/engines/embedded/runOutcome.ts';
 
 const { CHECK_COUNT: count = '5', CHECK_SEED: seed = '1' } = process.env;
 const steps = 300;

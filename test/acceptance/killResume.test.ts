@@ -1,7 +1,7 @@
 /** A run that is killed at random moments ends, once resumed, as if it had not been. */
 import { test } from 'node:test';
-import { tinyRecipe, Workplace } from '../unit/engine/engineProcess.ts';
-import { checkKillResume } from '../unit/engine/killResume.ts';
+import { tinyRecipe, Workplace } from '../unit/engines/embedded/engineProcess.ts';
+import { checkKillResume } from '../unit/engines/embedded/killResume.ts';
 
 /** Long enough, about ten seconds, that moments fall into both stages, evaluations and checkpoints. */
 const recipe = {

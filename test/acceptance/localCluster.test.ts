@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { isFinal, type JobState, JobsApi } from '../../src/driver/ray/jobsApi.ts';
+import { isFinal, type JobState, JobsApi } from '../../src/engines/driver/ray/jobsApi.ts';
 import { LocalCluster, listensAt } from '../../src/environment/localCluster.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { freePort } from '../support/rayCluster.ts';

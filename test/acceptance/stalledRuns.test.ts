@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { diagnoseRun } from '../../src/runs/diagnoseRun.ts';
 import { openRun } from '../../src/runs/openRun.ts';
 import { readMetrics } from '../../src/runs/runReader.ts';
-import { eventually, tinyRecipe, Workplace } from '../unit/engine/engineProcess.ts';
+import { eventually, tinyRecipe, Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
 const longRecipe = {
 	...tinyRecipe,

@@ -11,12 +11,12 @@ import { Random } from '../../src/base/random.ts';
 import { readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { withOneThread } from '../support/oneThread.ts';
-import { type Engine, Workplace } from '../unit/engine/engineProcess.ts';
+import { type Engine, Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
 const found = await findTestPython(console.log);
 const missing = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 const skip = process.platform === 'win32' ? 'needs signals' : missing;
-const driver = fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url));
+const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
 
 const updates = { learning_rate: 3e-3, lr_scheduler_type: 'linear' };
 const sampled = { ...updates, prompts_per_step: 4, num_generations: 4, max_completion_length: 8, beta: 0.02 };

@@ -7,8 +7,8 @@ import { treeSeconds } from './processTimes.ts';
 
 /** What trains a recipe, by its `engine`. */
 const programs = {
-	embedded: fileURLToPath(new URL('../../src/engine/main.ts', import.meta.url)),
-	pytorch: fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url)),
+	embedded: fileURLToPath(new URL('../../src/engines/embedded/main.ts', import.meta.url)),
+	pytorch: fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url)),
 };
 
 export interface EngineRun {

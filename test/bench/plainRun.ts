@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
-import { keptMemory } from '../../src/driver/trainerEnvironment.ts';
+import { keptMemory } from '../../src/engines/driver/trainerEnvironment.ts';
 
 const folder = fileURLToPath(new URL('./trl/', import.meta.url));
-const trainer = fileURLToPath(new URL('../../src/trainer/', import.meta.url));
+const trainer = fileURLToPath(new URL('../../src/engines/trainer/', import.meta.url));
 
 const stepSchema = v.looseObject({
 	step: v.number(),

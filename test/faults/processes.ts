@@ -16,7 +16,7 @@ const marks: readonly (readonly [string, Role])[] = [
 	['dist/cli.js', 'search'],
 	['dist/engine.js', 'engine'],
 	['dist/driver.js', 'engine'],
-	['src/driver/main.ts', 'engine'],
+	['src/engines/driver/main.ts', 'engine'],
 ];
 
 /** Living processes whose command line or environment names a folder, but for this one. Linux alone. */

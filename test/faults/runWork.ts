@@ -6,7 +6,7 @@ import { connectRun } from '../../src/runs/runControl.ts';
 import { hasRecord, readRecord } from '../../src/runs/runReader.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { builtProgram } from '../support/programs.ts';
-import { readOutcome } from '../unit/engine/runOutcome.ts';
+import { readOutcome } from '../unit/engines/embedded/runOutcome.ts';
 import { processesIn } from './processes.ts';
 import { embeddedRecipes, pytorchRecipe, type SmallRecipe, writeRecipe } from './recipes.ts';
 import type { Role, Work, WorkKind } from './work.ts';

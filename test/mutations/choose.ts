@@ -8,7 +8,7 @@ import { kinds, type Place, placesOf } from './places.ts';
 const parts: readonly { readonly share: number; readonly pattern: string }[] = [
 	{ share: 0.6, pattern: 'src/**/*.ts' },
 	{ share: 0.25, pattern: 'webview/**/*.ts' },
-	{ share: 0.15, pattern: 'src/trainer/**/*.py' },
+	{ share: 0.15, pattern: 'src/engines/trainer/**/*.py' },
 ];
 
 /**

@@ -2,7 +2,7 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { listCheckpoints } from '../../src/runs/runReader.ts';
 import { labCheckpoint, labLogprobs, labScores } from '../support/labCheckpoint.ts';
-import { Workplace } from '../unit/engine/engineProcess.ts';
+import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
 await using place = await Workplace.make();
 const run = await place.prepare({

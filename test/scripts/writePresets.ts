@@ -2,4 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { presetsText } from './presetsFile.ts';
 
-writeFileSync(new URL('../../src/trainer/reasoning_lab_trainer/data/presets.json', import.meta.url), presetsText());
+writeFileSync(
+	new URL('../../src/engines/trainer/reasoning_lab_trainer/data/presets.json', import.meta.url),
+	presetsText(),
+);

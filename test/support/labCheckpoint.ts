@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { parseTokenizerJson } from '../../src/core/text/parseTokenizerJson.ts';
-import { parameterSpecs } from '../../src/engine/model/parameters.ts';
-import { createLearner } from '../../src/engine/ortLearner.ts';
-import { readCheckpoint, storedParameters } from '../../src/engine/run/checkpointFolder.ts';
+import { parameterSpecs } from '../../src/engines/embedded/model/parameters.ts';
+import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
+import { readCheckpoint, storedParameters } from '../../src/engines/embedded/run/checkpointFolder.ts';
 
 /** A checkpoint that the embedded engine has trained, and what it computes with it: the trainer is held against both. */
 export const labCheckpoint = fileURLToPath(new URL('../fixtures/trainer/lab', import.meta.url));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Tokenizer } from '../../src/core/text/tokenizer.ts';
-import { Graph } from '../../src/engine/onnx/graph.ts';
+import { Graph } from '../../src/engines/embedded/onnx/graph.ts';
 
 /**
  * Writes a process model into a folder: model.onnx, whose output at a token is the row of a table (the logits of the token

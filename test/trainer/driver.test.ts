@@ -21,15 +21,15 @@ import {
 import { ServedCheckpoint } from '../../src/runs/servedCheckpoint.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { withOneThread } from '../support/oneThread.ts';
-import { connected, stepWritten } from '../unit/driver/driverPlace.ts';
-import { eventually, Workplace } from '../unit/engine/engineProcess.ts';
-import { readOutcome } from '../unit/engine/runOutcome.ts';
+import { connected, stepWritten } from '../unit/engines/driver/driverPlace.ts';
+import { eventually, Workplace } from '../unit/engines/embedded/engineProcess.ts';
+import { readOutcome } from '../unit/engines/embedded/runOutcome.ts';
 
 const execute = promisify(execFile);
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-const driver = fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url));
-const embedded = fileURLToPath(new URL('../../src/engine/main.ts', import.meta.url));
+const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
+const embedded = fileURLToPath(new URL('../../src/engines/embedded/main.ts', import.meta.url));
 
 /**
  * Dense: every completion earns something between 0 and 1, and a little more of it is a little better. Where a file `hold` is

@@ -10,13 +10,13 @@ import { listCheckpoints, readMetrics, readRecord } from '../../src/runs/runRead
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { runPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
-import { Workplace } from '../unit/engine/engineProcess.ts';
+import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-const driver = fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url));
+const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
 const script = fileURLToPath(new URL('python/plain_trl.py', import.meta.url));
-const trainer = fileURLToPath(new URL('../../src/trainer', import.meta.url));
+const trainer = fileURLToPath(new URL('../../src/engines/trainer', import.meta.url));
 
 const seed = 5;
 const steps = 6;

@@ -36,8 +36,8 @@ describe('the trainer', { skip }, () => {
 	after(() => rmSync(folder, { recursive: true, force: true }));
 
 	test('is linted and formatted', async () => {
-		const code = ['src/trainer', 'test/trainer'];
-		const config = ['--config', 'src/trainer/pyproject.toml', '--no-cache'];
+		const code = ['src/engines/trainer', 'test/trainer'];
+		const config = ['--config', 'src/engines/trainer/pyproject.toml', '--no-cache'];
 		const checked = await run(['-m', 'ruff', 'check', ...config, ...code]);
 		assert.equal(checked.code, 0, checked.output);
 		const formatted = await run(['-m', 'ruff', 'format', '--check', ...config, ...code]);
@@ -51,7 +51,7 @@ describe('the trainer', { skip }, () => {
 			script: { module: 'pytest' },
 			args: ['test/trainer/python', '-p', 'no:cacheprovider', `--junitxml=${report}`],
 			env: {
-				PYTHONPATH: join(root, 'src/trainer'),
+				PYTHONPATH: join(root, 'src/engines/trainer'),
 				PYTHONDONTWRITEBYTECODE: '1',
 				TMPDIR: folder,
 			},

@@ -10,11 +10,11 @@ import { listCheckpoints, readEvaluations, readEvents, readMetrics, readRecord }
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { labCheckpoint } from '../support/labCheckpoint.ts';
 import { withOneThread } from '../support/oneThread.ts';
-import { Workplace } from '../unit/engine/engineProcess.ts';
+import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-const driver = fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url));
+const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
 
 const sums = Array.from(
 	{ length: 100 },

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { runRayEngine } from '../../src/driver/ray/rayEngine.ts';
-import type { EngineProcess } from '../../src/engine/shared/engineProcess.ts';
+import { runRayEngine } from '../../src/engines/driver/ray/rayEngine.ts';
+import type { EngineProcess } from '../../src/engines/shared/engineProcess.ts';
 import { prepareRun } from '../../src/runs/prepareRun.ts';
 import { readEvents, readRecord } from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';

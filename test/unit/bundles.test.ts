@@ -78,7 +78,11 @@ describe('the walls between the layers hold in the production bundles', () => {
 	it('no webview bundle imports a Node module, or anything else', () => {
 		for (const name of webviews) {
 			assert.deepEqual(externals(bundle(name)), [], name);
-			assert.deepEqual(inputsUnder(bundle(name), 'src/host', 'src/engine', 'src/runs', 'src/cli', 'src/rpc'), [], name);
+			assert.deepEqual(
+				inputsUnder(bundle(name), 'src/host', 'src/engines/', 'src/runs', 'src/cli', 'src/rpc'),
+				[],
+				name,
+			);
 		}
 	});
 
@@ -94,7 +98,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 			externals(bundle('host')).filter((path) => path.startsWith('onnxruntime')),
 			[],
 		);
-		const walled = ['src/engine/', 'src/cli', 'src/lab/', 'webview/', 'node_modules/onnxruntime'];
+		const walled = ['src/engines/', 'src/cli', 'src/lab/', 'webview/', 'node_modules/onnxruntime'];
 		assert.deepEqual(inputsUnder(bundle('host'), ...walled), []);
 	});
 
@@ -109,13 +113,13 @@ describe('the walls between the layers hold in the production bundles', () => {
 	});
 
 	it('the driver holds nothing that computes, and no native package', () => {
-		const walled = ['compute', 'model', 'onnx'].map((part) => `src/engine/${part}/`);
-		assert.deepEqual(inputsUnder(bundle('driver'), ...walled, 'src/host/', 'src/cli', 'src/lab/', 'webview/'), []);
+		const walled = ['src/engines/embedded/', 'src/host/', 'src/cli', 'src/lab/', 'webview/'];
+		assert.deepEqual(inputsUnder(bundle('driver'), ...walled), []);
 		for (const path of externals(bundle('driver'))) assert.ok(builtins.has(path), `driver imports ${path}`);
 	});
 
 	it('the lab worker holds neither host nor engine, and it and the CLI alone import DuckDB, in one file, when it is needed', () => {
-		const walled = ['src/host/', 'src/extension.ts', 'src/engine/', 'src/cli', 'webview/'];
+		const walled = ['src/host/', 'src/extension.ts', 'src/engines/', 'src/cli', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('lab'), ...walled), []);
 		const importing = [...built].filter(([, made]) => externals(made).some((path) => path.startsWith('@duckdb/')));
 		assert.deepEqual(importing.map(([name]) => name).sort(), ['cli', 'lab']);
@@ -128,7 +132,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 	});
 
 	it('the search worker holds neither host, engine nor CLI, and no native package', () => {
-		const walled = ['src/host/', 'src/extension.ts', 'src/engine/', 'src/cli', 'src/lab/', 'webview/'];
+		const walled = ['src/host/', 'src/extension.ts', 'src/engines/', 'src/cli', 'src/lab/', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('search'), ...walled), []);
 		for (const path of externals(bundle('search'))) assert.ok(builtins.has(path), `search imports ${path}`);
 	});
@@ -185,8 +189,8 @@ describe('the walls between the layers hold in the production bundles', () => {
 
 	it('Python packages are shipped whole, with the tables that they read, and unchanged', () => {
 		for (const [name, folder] of [
-			['trainer', 'src/trainer/reasoning_lab_trainer'],
-			['trainerRequirements', 'src/trainer/requirements'],
+			['trainer', 'src/engines/trainer/reasoning_lab_trainer'],
+			['trainerRequirements', 'src/engines/trainer/requirements'],
 			['rewardPython', 'src/rewards/python'],
 		] as const) {
 			const outputs = [...bundle(name).contents];

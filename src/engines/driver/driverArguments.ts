@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Failure } from '../base/failure.ts';
+import { Failure } from '../../base/failure.ts';
 import type { DriverOptions } from './driverTraining.ts';
 
 /** The driver's own arguments, and those that every engine has. Throws `invalid`. */

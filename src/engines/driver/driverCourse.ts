@@ -1,16 +1,16 @@
-import { Failure } from '../base/failure.ts';
-import type { Metrics } from '../core/grpo/stepMetrics.ts';
-import type { ResolvedStage } from '../core/recipe/resolvedRecipe.ts';
+import { Failure } from '../../base/failure.ts';
+import type { Metrics } from '../../core/grpo/stepMetrics.ts';
+import type { ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
+import { decode, type Schema } from '../../protocol/decode.ts';
+import { checkpointAnswerSchema, evaluateAnswerSchema } from '../../protocol/trainerLink.ts';
 import {
 	type EvaluatedSample,
 	type Evaluation,
 	EvaluationJudge,
 	type EvaluationSettings,
-} from '../engine/shared/evaluation.ts';
-import { type CourseOptions, RunCourse, type Verdict } from '../engine/shared/runCourse.ts';
-import { type BatchScore, scoreBatch } from '../engine/shared/scoreBatch.ts';
-import { decode, type Schema } from '../protocol/decode.ts';
-import { checkpointAnswerSchema, evaluateAnswerSchema } from '../protocol/trainerLink.ts';
+} from '../shared/evaluation.ts';
+import { type CourseOptions, RunCourse, type Verdict } from '../shared/runCourse.ts';
+import { type BatchScore, scoreBatch } from '../shared/scoreBatch.ts';
 import { rolloutsFile } from './linkRollouts.ts';
 import type { Ending, OrderExchange } from './orderExchange.ts';
 import { copyCheckpoint, type StartCheckpoint, sealCheckpoint } from './torchCheckpoint.ts';

@@ -1,4 +1,4 @@
-import { runFormat } from '../protocol/runRecord.ts';
+import { runFormat } from '../../protocol/runRecord.ts';
 
 /** What a run's numbers depend on of this side; the trainer tells its own. */
 export function driverVersions(): Record<string, string> {

@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import { Failure } from '../base/failure.ts';
+import { Failure } from '../../base/failure.ts';
 
 /** A header is one line or two. */
 const longestHeader = 8192;

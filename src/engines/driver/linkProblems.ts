@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import type { Problem } from '../core/dataset/problem.ts';
-import type { ProblemSource } from '../core/dataset/problemSource.ts';
-import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
-import type { LinkProblem } from '../protocol/trainerLink.ts';
-import { largestDataset } from '../runs/openDataset.ts';
+import type { Problem } from '../../core/dataset/problem.ts';
+import type { ProblemSource } from '../../core/dataset/problemSource.ts';
+import type { ResolvedDataset } from '../../core/recipe/resolvedRecipe.ts';
+import type { LinkProblem } from '../../protocol/trainerLink.ts';
+import { largestDataset } from '../../runs/openDataset.ts';
 import type { LinkParams, LinkResult } from './trainerServer.ts';
 
 /** Whether the driver reads a dataset: generated problems, and files of lines that fit into memory. Else the trainer does. */

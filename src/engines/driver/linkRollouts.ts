@@ -1,5 +1,5 @@
-import { Failure } from '../base/failure.ts';
-import type { RolloutBlock } from '../protocol/trainerLink.ts';
+import { Failure } from '../../base/failure.ts';
+import type { RolloutBlock } from '../../protocol/trainerLink.ts';
 import { ByteText } from './byteText.ts';
 import { contract } from './trainerServer.ts';
 

@@ -1,6 +1,6 @@
-import { Failure } from '../base/failure.ts';
-import { engineMain } from '../engine/shared/engineProcess.ts';
-import { engineOfRun } from '../runs/enginePrograms.ts';
+import { Failure } from '../../base/failure.ts';
+import { engineOfRun } from '../../runs/enginePrograms.ts';
+import { engineMain } from '../shared/engineProcess.ts';
 import { takeDriverArguments } from './driverArguments.ts';
 import { runRayEngine } from './ray/rayEngine.ts';
 import { runDriver } from './runDriver.ts';

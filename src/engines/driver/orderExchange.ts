@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
-import { type Deferred, deferred } from '../base/async.ts';
-import { Failure, type Reason } from '../base/failure.ts';
-import type { Order, orderAnswerSchema } from '../protocol/trainerLink.ts';
+import { type Deferred, deferred } from '../../base/async.ts';
+import { Failure, type Reason } from '../../base/failure.ts';
+import type { Order, orderAnswerSchema } from '../../protocol/trainerLink.ts';
 
 export type OrderAnswer = v.InferOutput<typeof orderAnswerSchema>;
 

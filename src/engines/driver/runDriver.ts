@@ -1,5 +1,5 @@
-import type { EngineProcess } from '../engine/shared/engineProcess.ts';
-import { type RunArguments, runWith } from '../engine/shared/engineRun.ts';
+import type { EngineProcess } from '../shared/engineProcess.ts';
+import { type RunArguments, runWith } from '../shared/engineRun.ts';
 import { type DriverOptions, DriverTraining } from './driverTraining.ts';
 import { driverVersions } from './driverVersions.ts';
 import { trainerExtensions } from './trainerPolicy.ts';

@@ -1,4 +1,4 @@
-import { Failure } from '../base/failure.ts';
+import { Failure } from '../../base/failure.ts';
 import type { TrainerExit } from './trainerProcess.ts';
 
 export interface EndContext {

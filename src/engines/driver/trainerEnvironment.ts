@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
-import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
-import { trainerEnvironment as names } from '../protocol/trainerLink.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { trainerEnvironment as names } from '../../protocol/trainerLink.ts';
 
 /** Of this process's environment, what would change what a Python does or where it looks. */
 const leftOut = ['NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE', 'PYTHONHOME', 'PYTHONSTARTUP', 'PYTHONINSPECT', 'PYTHONDEBUG'];

@@ -1,7 +1,7 @@
-import { Failure } from '../base/failure.ts';
-import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
-import { torchPython } from '../environment/torchPython.ts';
-import { trainerFolder } from '../environment/trainerFolder.ts';
+import { Failure } from '../../base/failure.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { torchPython } from '../../environment/torchPython.ts';
+import { trainerFolder } from '../../environment/trainerFolder.ts';
 import { type EndContext, explainEnd } from './trainerEnd.ts';
 import { trainerEnvironment } from './trainerEnvironment.ts';
 import { memoryKills, TrainerProcess } from './trainerProcess.ts';

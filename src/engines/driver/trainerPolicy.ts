@@ -1,7 +1,7 @@
-import { Failure } from '../base/failure.ts';
-import type { PolicyAnswers } from '../engine/shared/policyAnswers.ts';
-import { type ControlRequest, type ControlResult, controlExtensions, controlMethods } from '../protocol/control.ts';
-import { decode } from '../protocol/decode.ts';
+import { Failure } from '../../base/failure.ts';
+import { type ControlRequest, type ControlResult, controlExtensions, controlMethods } from '../../protocol/control.ts';
+import { decode } from '../../protocol/decode.ts';
+import type { PolicyAnswers } from '../shared/policyAnswers.ts';
 import type { OrderExchange } from './orderExchange.ts';
 
 /** Additions to `policy/generate` that a trainer has. */

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Failure } from '../base/failure.ts';
-import { trainerEnvironment as names } from '../protocol/trainerLink.ts';
-import { ProcessTree } from '../rewards/processTree.ts';
-import { underWatch } from '../rewards/underWatch.ts';
-import { runFiles } from '../runs/runFiles.ts';
-import { readLogFrom } from '../runs/runReader.ts';
-import { openToAppend } from '../runs/safeFile.ts';
+import { Failure } from '../../base/failure.ts';
+import { trainerEnvironment as names } from '../../protocol/trainerLink.ts';
+import { ProcessTree } from '../../rewards/processTree.ts';
+import { underWatch } from '../../rewards/underWatch.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { readLogFrom } from '../../runs/runReader.ts';
+import { openToAppend } from '../../runs/safeFile.ts';
 
 export interface TrainerProcessOptions {
 	/** The Python that has torch and TRL: a path, or a name on PATH. */

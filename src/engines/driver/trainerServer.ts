@@ -3,20 +3,20 @@ import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import type * as v from 'valibot';
 import { createMessageConnection, SocketMessageWriter } from 'vscode-jsonrpc/node';
-import { deferred } from '../base/async.ts';
-import { Disposable, toDisposable } from '../base/disposable.ts';
-import { Failure } from '../base/failure.ts';
-import { decode, type Schema } from '../protocol/decode.ts';
+import { deferred } from '../../base/async.ts';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { decode, type Schema } from '../../protocol/decode.ts';
 import {
 	type TrainerLinkMethod,
 	type TrainerLinkNotice,
 	trainerLinkMethods,
 	trainerLinkNotices,
 	trainerLinkVersion,
-} from '../protocol/trainerLink.ts';
-import { toResponseError } from '../rpc/failureCodec.ts';
-import { messageReader } from '../rpc/messageReader.ts';
-import { controlLocation } from '../runs/runtimeFolder.ts';
+} from '../../protocol/trainerLink.ts';
+import { toResponseError } from '../../rpc/failureCodec.ts';
+import { messageReader } from '../../rpc/messageReader.ts';
+import { controlLocation } from '../../runs/runtimeFolder.ts';
 import { LengthGuard } from './lengthGuard.ts';
 
 export type LinkParams<M extends TrainerLinkMethod> = v.InferOutput<(typeof trainerLinkMethods)[M]['params']>;

@@ -1,16 +1,6 @@
-import type { HeadName } from '../protocol/control.ts';
-import type { DeviceName } from '../protocol/recipe.ts';
-
-/** Sizes of a decoder-only transformer. */
-export interface ModelShape {
-	readonly vocabulary: number;
-	/** Longest prompt + completion, in tokens. */
-	readonly context: number;
-	readonly width: number;
-	readonly heads: number;
-	readonly layers: number;
-	readonly feedForward: number;
-}
+import type { HeadName } from '../../protocol/control.ts';
+import type { DeviceName } from '../../protocol/recipe.ts';
+import type { ModelShape } from '../shared/modelShape.ts';
 
 /** A named parameter; the flat parameter vector holds them in order, each row-major. */
 export interface ParameterSpec {

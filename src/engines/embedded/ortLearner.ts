@@ -1,7 +1,8 @@
-import { Sequencer } from '../base/async.ts';
-import { Failure } from '../base/failure.ts';
-import type { HeadName } from '../protocol/control.ts';
-import type { DeviceName } from '../protocol/recipe.ts';
+import { Sequencer } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { HeadName } from '../../protocol/control.ts';
+import type { DeviceName } from '../../protocol/recipe.ts';
+import type { ModelShape } from '../shared/modelShape.ts';
 import type { MicroBatch } from './compute/batching.ts';
 import type { GradientJob, PackedSequences, TeacherRef } from './compute/jobs.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
@@ -22,7 +23,6 @@ import type {
 	GrpoSettings,
 	Learner,
 	LearnerState,
-	ModelShape,
 	OptimiserSettings,
 	ParameterSpec,
 	PerToken,

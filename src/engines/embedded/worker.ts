@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { Failure } from '../base/failure.ts';
+import { Failure } from '../../base/failure.ts';
 import { Executor } from './compute/executor.ts';
 import type { GradientJob, Job, JobResults, Reply, TeacherRef } from './compute/jobs.ts';
 import { probeProviders } from './compute/probe.ts';

@@ -5,7 +5,7 @@ import { templateTags } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import { buildTokenizer } from '../../core/text/vocabulary.ts';
 import { learnsFromTexts } from '../../protocol/stageKinds.ts';
-import type { ModelShape } from '../learner.ts';
+import type { ModelShape } from '../shared/modelShape.ts';
 
 export interface NewModel {
 	readonly shape: ModelShape;

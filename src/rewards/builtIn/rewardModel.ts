@@ -14,7 +14,9 @@ const batchRows = 256;
 /** The embedded engine's program: beside the bundles, or in the sources. A host may run from a copy elsewhere. */
 function engineProgram(): string {
 	const folder = process.env.REASONING_LAB_PROGRAMS ?? rewardHostFolder();
-	return import.meta.url.endsWith('.ts') ? join(folder, '..', 'engine', 'main.ts') : join(folder, 'engine.js');
+	return import.meta.url.endsWith('.ts')
+		? join(folder, '..', 'engines', 'embedded', 'main.ts')
+		: join(folder, 'engine.js');
 }
 
 /**

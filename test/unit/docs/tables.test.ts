@@ -87,7 +87,7 @@ test('docs/dependencies.md says of every package why it is there, and of no othe
 	const npm = told(before + after).filter((name) => !others.includes(name));
 	assert.deepEqual(npm.toSorted(), [...new Set(used)].toSorted());
 
-	const needed = read('src/trainer/requirements/ranges.txt')
+	const needed = read('src/engines/trainer/requirements/ranges.txt')
 		.split('\n')
 		.filter((line) => /^\w/.test(line))
 		.map((line) => line.replace(/[<>=].*/, ''));

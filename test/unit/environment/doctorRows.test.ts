@@ -15,7 +15,9 @@ import type { CheckRow, DoctorReport } from '../../../src/protocol/torchEnvironm
 import { root } from '../../scripts/paths.ts';
 import { machine, probe, torch, uv, withNvidia } from './machines.ts';
 
-const ranges = requirementLines(readFileSync(join(root, 'src/trainer/requirements/ranges.txt'), 'utf8')).map(rangeOf);
+const ranges = requirementLines(readFileSync(join(root, 'src/engines/trainer/requirements/ranges.txt'), 'utf8')).map(
+	rangeOf,
+);
 const packages = {
 	...{ torch: '2.13.0', trl: '1.13.0', transformers: '5.18.0', datasets: '5.2.0', accelerate: '1.15.0' },
 	...{ peft: '0.21.2', ray: null, vllm: null, 'flash-attn': null, bitsandbytes: null, 'nvidia-ml-py': null },

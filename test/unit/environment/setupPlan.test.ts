@@ -185,7 +185,7 @@ describe('Pythons', () => {
 });
 
 describe('the requirement files', () => {
-	const read = (name: string) => readFileSync(join(root, 'src/trainer', name), 'utf8');
+	const read = (name: string) => readFileSync(join(root, 'src/engines/trainer', name), 'utf8');
 	const pins = ['base', 'ray', 'gpu', 'vllm', 'qlora', 'uv'].flatMap((name) =>
 		requirementLines(read(`requirements/${name}.txt`)),
 	);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pipelineStatus, readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
-import { eventually } from '../engine/engineProcess.ts';
+import { eventually } from '../engines/embedded/engineProcess.ts';
 import { cold, ended, kill, made, PipelinePlace, rl, stageOf, states, stepsOf } from './pipelinePlace.ts';
 
 const stages = [

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
-import { eventually } from '../engine/engineProcess.ts';
+import { eventually } from '../engines/embedded/engineProcess.ts';
 import { cold, ended, kill, made, PipelinePlace, stageOf, states, stepsOf } from './pipelinePlace.ts';
 
 const rounds = (times: number) => [

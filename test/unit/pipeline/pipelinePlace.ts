@@ -16,7 +16,7 @@ import { processState } from '../../../src/runs/processIdentity.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
 import { runsIn } from '../../../src/runs/runRegistry.ts';
 import { builtProgram } from '../../support/programs.ts';
-import { eventually } from '../engine/engineProcess.ts';
+import { eventually } from '../engines/embedded/engineProcess.ts';
 
 const engine = builtProgram('dist/engine.js');
 

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
 import { stopPipeline } from '../../../src/runs/pipeline/startPipeline.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
-import { eventually } from '../engine/engineProcess.ts';
+import { eventually } from '../engines/embedded/engineProcess.ts';
 import { cold, ended, made, PipelinePlace, rl, stageOf, states, stepsOf } from './pipelinePlace.ts';
 
 /** Evaluates nothing until its end, and is over quickly. */

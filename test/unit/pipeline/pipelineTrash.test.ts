@@ -7,7 +7,7 @@ import { readPipeline, readPipelineRecipe } from '../../../src/runs/pipeline/pip
 import { startPipelineAgain, stopPipeline } from '../../../src/runs/pipeline/startPipeline.ts';
 import { trashPipeline } from '../../../src/runs/pipeline/trashPipeline.ts';
 import { restoreRun } from '../../../src/runs/runActions.ts';
-import { eventually } from '../engine/engineProcess.ts';
+import { eventually } from '../engines/embedded/engineProcess.ts';
 import { cold, ended, PipelinePlace, states } from './pipelinePlace.ts';
 
 const busyIsNull = (error: unknown): null => {

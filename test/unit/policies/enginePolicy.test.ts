@@ -16,7 +16,7 @@ import { ControlServer } from '../../../src/rpc/controlServer.ts';
 import { connectServed } from '../../../src/runs/runControl.ts';
 import { listCheckpoints } from '../../../src/runs/runReader.ts';
 import { builtProgram } from '../../support/programs.ts';
-import { eventually, tinyRecipe, Workplace } from '../engine/engineProcess.ts';
+import { eventually, tinyRecipe, Workplace } from '../engines/embedded/engineProcess.ts';
 
 const engine = builtProgram('dist/engine.js');
 const never = new AbortController().signal;

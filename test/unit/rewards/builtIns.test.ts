@@ -32,7 +32,7 @@ const row = {
 
 describe('built-in rewards', () => {
 	test('are each made by their name with the defaults of their options', async () => {
-		// A reward model is served by an engine: test/unit/engine/rewardModelRun.test.ts.
+		// A reward model is served by an engine: test/unit/engines/embedded/rewardModelRun.test.ts.
 		for (const name of builtInRewardNames) if (name !== 'reward-model') (await make(name)).dispose?.();
 	});
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { ProtoWriter } from '../../../src/engine/onnx/protobuf.ts';
+import { ProtoWriter } from '../../../src/engines/embedded/onnx/protobuf.ts';
 import { checkOnnxFile } from '../../../src/rewards/onnxFile.ts';
 import { checkTokenizer, readTokenizer } from '../../../src/rewards/tokenizerFile.ts';
 

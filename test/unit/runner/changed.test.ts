@@ -23,7 +23,7 @@ const reach = (...files: string[]) =>
 test('a formula reaches its own tests, and those of the programs that use it', () => {
 	const chosen = reach('src/core/grpo/kl.ts');
 	assert.ok(chosen.get('unit')?.includes('test/unit/core/grpo/losses.test.ts'));
-	assert.ok(chosen.get('unit')?.includes('test/unit/engine/grpoRun.test.ts'));
+	assert.ok(chosen.get('unit')?.includes('test/unit/engines/embedded/grpoRun.test.ts'));
 	assert.ok(!chosen.get('unit')?.includes('test/unit/core/math/compareMath.test.ts'));
 	assert.ok(chosen.get('e2e')?.includes('test/e2e/firstLight.test.ts'));
 	assert.ok(!chosen.get('e2e')?.includes('test/e2e/views.test.ts'));
@@ -36,7 +36,12 @@ test('in a short time, all that import a change, the quickest of each program an
 		.filter(({ byProgram }) => !byProgram)
 		.flatMap(({ files }) => graph.dependents(files, new Set(['src/core/grpo/kl.ts']), false));
 	for (const file of importing) assert.ok(files.includes(file), file);
-	for (const program of ['src/engine/main.ts', 'src/driver/main.ts', 'src/cli.ts', 'webview/rollouts/main.ts'])
+	for (const program of [
+		'src/engines/embedded/main.ts',
+		'src/engines/driver/main.ts',
+		'src/cli.ts',
+		'webview/rollouts/main.ts',
+	])
 		assert.ok(
 			files.some((file) => graph.dependencies(file).has(program)),
 			program,
@@ -49,7 +54,9 @@ test('in a short time, all that import a change, the quickest of each program an
 	for (const { suites: some, leftOut: rest } of [within(0, 'src/core/grpo/kl.ts'), more])
 		assert.deepEqual([...some.flatMap(({ files }) => files), ...rest].sort(), all.toSorted());
 	// What lies in the folder of a program is not left out of its tests.
-	assert.ok(within(0, 'src/engine/main.ts').suites.some(({ files }) => files.includes('test/e2e/firstLight.test.ts')));
+	assert.ok(
+		within(0, 'src/engines/embedded/main.ts').suites.some(({ files }) => files.includes('test/e2e/firstLight.test.ts')),
+	);
 });
 
 test('a file of a webview reaches the tests of its page and the suites that are about it', () => {
@@ -63,10 +70,10 @@ test('a file of a webview reaches the tests of its page and the suites that are 
 test('a style sheet, a fixture and a program that tests start are dependencies', () => {
 	const depends = (test: string, file: string) => assert.ok(graph.dependencies(test).has(file), `${test}: ${file}`);
 	depends('test/unit/webview/dashboardPage.test.ts', 'webview/dashboard/dashboard.css');
-	depends('test/unit/engine/grpoRun.test.ts', 'src/engine/main.ts');
+	depends('test/unit/engines/embedded/grpoRun.test.ts', 'src/engines/embedded/main.ts');
 	depends('test/unit/cli/badInput.test.ts', 'src/cli.ts');
 	depends('test/unit/rewards/hostPython.test.ts', 'src/rewards/python/reward_host.py');
-	depends('test/trainer/python.test.ts', 'src/trainer/reasoning_lab_trainer/trl/options.py');
+	depends('test/trainer/python.test.ts', 'src/engines/trainer/reasoning_lab_trainer/trl/options.py');
 });
 
 test('a test depends on itself, and on nothing that it does not name', () => {

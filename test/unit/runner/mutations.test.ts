@@ -79,7 +79,7 @@ test('the same seed chooses the same places, one a file, in all parts of the pro
 	assert.equal(places.length, 20);
 	assert.equal(new Set(places.map(({ file }) => file)).size, 20);
 	assert.deepEqual(
-		['src/trainer/', 'webview/'].map((part) => places.filter(({ file }) => file.startsWith(part)).length),
+		['src/engines/trainer/', 'webview/'].map((part) => places.filter(({ file }) => file.startsWith(part)).length),
 		[3, 5],
 	);
 	assert.notDeepEqual(choosePlaces(root, 20, 8), places);

@@ -1,15 +1,15 @@
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Sequencer } from '../../base/async.ts';
-import { ensureFolder, renameOver, syncFolder } from '../../runs/atomicFile.ts';
+import { Sequencer } from '../../../base/async.ts';
+import { ensureFolder, renameOver, syncFolder } from '../../../runs/atomicFile.ts';
 import {
 	type CheckpointInfo,
 	deleteFolder,
 	listCheckpoints,
 	manifestName,
 	readManifest,
-} from '../../runs/checkpointFiles.ts';
-import { runFiles, stepName } from '../../runs/runFiles.ts';
+} from '../../../runs/checkpointFiles.ts';
+import { runFiles, stepName } from '../../../runs/runFiles.ts';
 import { copyRegular } from './copyRegular.ts';
 
 /** Copies the complete checkpoints of a run into another run folder, and lets go those that the run has let go. */

@@ -1,5 +1,5 @@
-import { Failure } from '../../base/failure.ts';
-import { pause } from '../../rpc/pause.ts';
+import { Failure } from '../../../base/failure.ts';
+import { pause } from '../../../rpc/pause.ts';
 import type { JobsApi } from './jobsApi.ts';
 import { listenToTexts } from './textSocket.ts';
 

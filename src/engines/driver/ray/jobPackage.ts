@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';
-import { Failure } from '../../base/failure.ts';
-import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { runFiles } from '../../runs/runFiles.ts';
-import { openNamed, openRegular } from '../../runs/safeFile.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import { runFiles } from '../../../runs/runFiles.ts';
+import { openNamed, openRegular } from '../../../runs/safeFile.ts';
 import type { ClusterPlace } from './clusterPlace.ts';
 import { mapRecipePaths } from './recipePaths.ts';
 import { type ZipEntry, zipArchive } from './zipArchive.ts';

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts';
+import { Failure } from '../../../base/failure.ts';
 import { isFinal, type JobInfo, type JobsApi } from './jobsApi.ts';
 
 /** What is known of a job at one look. */

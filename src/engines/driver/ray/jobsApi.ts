@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import * as v from 'valibot';
-import { parseBoundedJson } from '../../base/boundedJson.ts';
-import { Failure } from '../../base/failure.ts';
-import { Redactor } from '../../base/redactor.ts';
-import { clusterCommand, localPort } from '../../environment/localCluster.ts';
-import { decode } from '../../protocol/decode.ts';
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
+import { Failure } from '../../../base/failure.ts';
+import { Redactor } from '../../../base/redactor.ts';
+import { clusterCommand, localPort } from '../../../environment/localCluster.ts';
+import { decode } from '../../../protocol/decode.ts';
 import type { Cluster } from './clusterAddress.ts';
 import { type PlainResponse, plainRequest, TooLarge } from './plainRequest.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { decode } from '../../protocol/decode.ts';
+import { decode } from '../../../protocol/decode.ts';
 
 /**
  * What a job tells through its log where this machine does not see the storage: lines that begin with this, and a JSON

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { Failure } from '../../base/failure.ts';
-import type { ControlMethod, ControlParams, ControlResult } from '../../protocol/control.ts';
-import type { RunRecord } from '../../protocol/runRecord.ts';
-import type { ControlHandlers } from '../../rpc/controlServer.ts';
-import { runFiles } from '../../runs/runFiles.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { ControlMethod, ControlParams, ControlResult } from '../../../protocol/control.ts';
+import type { RunRecord } from '../../../protocol/runRecord.ts';
+import type { ControlHandlers } from '../../../rpc/controlServer.ts';
+import { runFiles } from '../../../runs/runFiles.ts';
 import type { RayCourse } from './rayCourse.ts';
 
 /** What a request may take that waits for the end of a step on the cluster, in milliseconds. */

@@ -1,22 +1,22 @@
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { deferred } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
-import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
-import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { DiskReserve } from '../../engine/shared/diskReserve.ts';
-import type { EngineArguments } from '../../engine/shared/engineArguments.ts';
-import type { EngineProcess } from '../../engine/shared/engineProcess.ts';
-import type { RunRecord } from '../../protocol/runRecord.ts';
-import type { ControlServer } from '../../rpc/controlServer.ts';
-import { startMark } from '../../runs/foreignCode.ts';
-import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
-import { openControl } from '../../runs/runControl.ts';
-import { runFiles } from '../../runs/runFiles.ts';
-import { hasRecord, readResolvedRecipe } from '../../runs/runReader.ts';
-import { RunRegistry } from '../../runs/runRegistry.ts';
-import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
-import { sha256 } from '../../runs/sha256.ts';
+import { deferred } from '../../../base/async.ts';
+import { Failure } from '../../../base/failure.ts';
+import { decodeResolvedRecipe } from '../../../core/recipe/resolve.ts';
+import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import type { RunRecord } from '../../../protocol/runRecord.ts';
+import type { ControlServer } from '../../../rpc/controlServer.ts';
+import { startMark } from '../../../runs/foreignCode.ts';
+import { checkRewardCopies, hashRewards } from '../../../runs/rewardCopies.ts';
+import { openControl } from '../../../runs/runControl.ts';
+import { runFiles } from '../../../runs/runFiles.ts';
+import { hasRecord, readResolvedRecipe } from '../../../runs/runReader.ts';
+import { RunRegistry } from '../../../runs/runRegistry.ts';
+import { type InitialRecord, RunWriter } from '../../../runs/runWriter.ts';
+import { sha256 } from '../../../runs/sha256.ts';
+import { DiskReserve } from '../../shared/diskReserve.ts';
+import type { EngineArguments } from '../../shared/engineArguments.ts';
+import type { EngineProcess } from '../../shared/engineProcess.ts';
 import { clusterOf } from './clusterAddress.ts';
 import type { JobEnd } from './jobEnd.ts';
 import { JobsApi } from './jobsApi.ts';
@@ -35,7 +35,7 @@ export interface RayEngineOptions
 /** Beside this program, which is dist/driver.js; from source the folder of the last build. */
 function ownDist(): string {
 	const folder = dirname(fileURLToPath(import.meta.url));
-	return import.meta.url.endsWith('.ts') ? join(folder, '..', '..', '..', 'dist') : folder;
+	return import.meta.url.endsWith('.ts') ? join(folder, '..', '..', '..', '..', 'dist') : folder;
 }
 
 /**

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { decode } from '../../protocol/decode.ts';
-import type { RunRecord } from '../../protocol/runRecord.ts';
+import { decode } from '../../../protocol/decode.ts';
+import type { RunRecord } from '../../../protocol/runRecord.ts';
 
 /** `ray` of run.json: by it a driver that was started again finds its job. */
 const rayRecordSchema = v.object({

@@ -1,5 +1,5 @@
-import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { withAbsolutePaths } from '../../protocol/builtInRewards.ts';
+import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import { withAbsolutePaths } from '../../../protocol/builtInRewards.ts';
 
 /**
  * The recipe with every path of a file or folder beside the run changed: data, models, templates, labels, what built-in

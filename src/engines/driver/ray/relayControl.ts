@@ -1,6 +1,6 @@
-import { Failure } from '../../base/failure.ts';
-import type { ControlMethod, ControlParams, ControlResult } from '../../protocol/control.ts';
-import { pause } from '../../rpc/pause.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { ControlMethod, ControlParams, ControlResult } from '../../../protocol/control.ts';
+import { pause } from '../../../rpc/pause.ts';
 import { isFinal, type JobRequest, type JobsApi } from './jobsApi.ts';
 import { readFrame } from './logFrames.ts';
 import { answeredValue, type RemoteControl } from './requestFolder.ts';

@@ -2,14 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { Disposable, toDisposable } from '../../base/disposable.ts';
-import { Failure, type Reason } from '../../base/failure.ts';
-import { type ControlMethod, type ControlParams, type ControlResult, controlMethods } from '../../protocol/control.ts';
-import { decode, decodeOrThrow, type Schema } from '../../protocol/decode.ts';
-import type { ControlHandlers } from '../../rpc/controlServer.ts';
-import { pause } from '../../rpc/pause.ts';
-import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
-import { listFolder, readJson } from '../../runs/safeFile.ts';
+import { Disposable, toDisposable } from '../../../base/disposable.ts';
+import { Failure, type Reason } from '../../../base/failure.ts';
+import {
+	type ControlMethod,
+	type ControlParams,
+	type ControlResult,
+	controlMethods,
+} from '../../../protocol/control.ts';
+import { decode, decodeOrThrow, type Schema } from '../../../protocol/decode.ts';
+import type { ControlHandlers } from '../../../rpc/controlServer.ts';
+import { pause } from '../../../rpc/pause.ts';
+import { ensureFolder, writeFileAtomic } from '../../../runs/atomicFile.ts';
+import { listFolder, readJson } from '../../../runs/safeFile.ts';
 
 /*
  * Control requests as files, for an engine whose socket cannot be reached but whose storage can: `requests/ID.json` holds

@@ -2,10 +2,10 @@ import { rm, stat, truncate } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
-import { Sequencer } from '../../base/async.ts';
-import { AppendFile } from '../../runs/appendFile.ts';
-import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
-import { runFiles } from '../../runs/runFiles.ts';
+import { Sequencer } from '../../../base/async.ts';
+import { AppendFile } from '../../../runs/appendFile.ts';
+import { ensureFolder, writeFileAtomic } from '../../../runs/atomicFile.ts';
+import { runFiles } from '../../../runs/runFiles.ts';
 import type { LogFrame } from './logFrames.ts';
 
 const decompress = promisify(inflate);

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { deflateRaw } from 'node:zlib';
-import { Failure } from '../../base/failure.ts';
+import { Failure } from '../../../base/failure.ts';
 
 export interface ZipEntry {
 	/** Relative, with `/`. */

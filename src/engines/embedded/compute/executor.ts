@@ -1,5 +1,5 @@
-import { Failure } from '../../base/failure.ts';
-import type { ModelShape } from '../learner.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
 import { countOf, type ModelKind, specsOf } from '../model/parameters.ts';
 import {
 	decodeProgram,

@@ -1,6 +1,7 @@
-import type { FailureData } from '../../base/failure.ts';
-import type { HeadName } from '../../protocol/control.ts';
-import type { ModelShape, OptimiserSettings } from '../learner.ts';
+import type { FailureData } from '../../../base/failure.ts';
+import type { HeadName } from '../../../protocol/control.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
+import type { OptimiserSettings } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import type { GradientVariant, ValueOutput, ValueVariant } from '../model/programs.ts';
 import type { Range } from './adamW.ts';

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts';
+import { Failure } from '../../../base/failure.ts';
 import type { PerToken, Sequence } from '../learner.ts';
 import { byLength, byPrompt, type MicroBatch, microBatches } from './batching.ts';
 import type { PackedSequences } from './jobs.ts';

@@ -1,5 +1,6 @@
-import { headNames } from '../../protocol/control.ts';
-import type { ModelShape, ParameterSpec } from '../learner.ts';
+import { headNames } from '../../../protocol/control.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
+import type { ParameterSpec } from '../learner.ts';
 import { countOf, elementCount, type ModelKind, specsOf } from '../model/parameters.ts';
 import type { WeightsRef } from './jobs.ts';
 import type { Feeds, Tensor, Tensors } from './runtime.ts';

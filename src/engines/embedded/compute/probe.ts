@@ -1,5 +1,5 @@
-import { Failure } from '../../base/failure.ts';
-import type { ModelShape } from '../learner.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
 import { initialParameters } from '../model/parameters.ts';
 import { Executor } from './executor.ts';
 import type { GradientJob, OpenJob, OpenResult } from './jobs.ts';

@@ -1,4 +1,4 @@
-import type { DeviceName } from '../../protocol/recipe.ts';
+import type { DeviceName } from '../../../protocol/recipe.ts';
 import type { ExecutionReport } from '../learner.ts';
 
 export type ProviderName = ExecutionReport['provider'];

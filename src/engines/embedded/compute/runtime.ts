@@ -1,5 +1,5 @@
 import type * as Ort from 'onnxruntime-node';
-import { Failure } from '../../base/failure.ts';
+import { Failure } from '../../../base/failure.ts';
 
 /** The only file that loads onnxruntime-node. */
 

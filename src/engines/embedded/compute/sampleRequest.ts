@@ -1,4 +1,4 @@
-import { eosToken } from '../../core/text/specialTokens.ts';
+import { eosToken } from '../../../core/text/specialTokens.ts';
 import type { Sample, SampleRequest, SpreadOfTokens } from '../learner.ts';
 import type { SampleJob, SampleResult, WeightsRef } from './jobs.ts';
 import { spreadFields } from './tokenRecord.ts';

@@ -1,4 +1,4 @@
-import type { ModelShape } from '../learner.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
 import { cacheName } from '../model/programs.ts';
 import { causalMask } from './causalMask.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';

@@ -1,5 +1,5 @@
-import { Random } from '../../base/random.ts';
-import type { ModelShape } from '../learner.ts';
+import { Random } from '../../../base/random.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
 import type { KeyValueCache } from './keyValueCache.ts';
 import { TokenChooser } from './tokenChooser.ts';

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts';
+import { Failure } from '../../../base/failure.ts';
 import type { OptimiserSettings } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import { blockRanges, clipScale, type Range } from './adamW.ts';

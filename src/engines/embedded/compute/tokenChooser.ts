@@ -1,4 +1,4 @@
-import type { Random } from '../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
 
 /** Draws tokens from rows of logits. After `choose` the fields hold what was drawn. */
 export class TokenChooser {

@@ -1,4 +1,4 @@
-import { distributionStatistics } from '../../core/search/distribution.ts';
+import { distributionStatistics } from '../../../core/search/distribution.ts';
 import type { TokenChooser } from './tokenChooser.ts';
 
 /** Varentropy, Gini coefficient, variance. */

@@ -1,5 +1,5 @@
-import { Failure } from '../../base/failure.ts';
-import type { HeadName } from '../../protocol/control.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { HeadName } from '../../../protocol/control.ts';
 import type { LearnerState, OptimiserSettings, PerToken, Sequence, ValueUpdateResult } from '../learner.ts';
 import type { ValueOutput, ValueVariant } from '../model/programs.ts';
 import { type MicroBatch, microBatches, pad } from './batching.ts';

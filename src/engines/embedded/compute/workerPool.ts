@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { type Deferred, deferred } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
+import { type Deferred, deferred } from '../../../base/async.ts';
+import { Failure } from '../../../base/failure.ts';
 import type { Job, JobResults, Reply } from './jobs.ts';
 
 export interface Dispatch<J extends Job> {

@@ -1,4 +1,4 @@
-import type { ModelShape } from '../learner.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
 import { add, multiply } from '../onnx/elementwise.ts';
 import type { Value } from '../onnx/graph.ts';
 import { concat, reshape, split, transpose } from '../onnx/layout.ts';

@@ -1,4 +1,4 @@
-import type { ModelShape } from '../learner.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
 import { add, compare, where } from '../onnx/elementwise.ts';
 import { Graph } from '../onnx/graph.ts';
 import { gather } from '../onnx/indexing.ts';

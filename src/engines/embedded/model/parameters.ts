@@ -1,6 +1,7 @@
-import { Failure } from '../../base/failure.ts';
-import { Random } from '../../base/random.ts';
-import type { ModelShape, ParameterSpec } from '../learner.ts';
+import { Failure } from '../../../base/failure.ts';
+import { Random } from '../../../base/random.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
+import type { ParameterSpec } from '../learner.ts';
 
 interface Initialised extends ParameterSpec {
 	/** Standard deviation of the initial values; norms start at 1. */

@@ -1,4 +1,4 @@
-import type { ModelShape } from '../learner.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
 import { add, exp, multiply, negate, sigmoid } from '../onnx/elementwise.ts';
 import { gradients } from '../onnx/gradient.ts';
 import { Graph, type Value } from '../onnx/graph.ts';

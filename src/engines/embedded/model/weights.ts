@@ -1,4 +1,5 @@
-import type { ModelShape, ParameterSpec } from '../learner.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
+import type { ParameterSpec } from '../learner.ts';
 import type { Graph, Value } from '../onnx/graph.ts';
 import { parameterSpecs, valueParameterSpecs } from './parameters.ts';
 

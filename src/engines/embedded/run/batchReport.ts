@@ -1,5 +1,5 @@
-import { type RewardGroups, rolloutMetrics } from '../../core/grpo/rolloutMetrics.ts';
-import type { Metrics } from '../../core/grpo/stepMetrics.ts';
+import { type RewardGroups, rolloutMetrics } from '../../../core/grpo/rolloutMetrics.ts';
+import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
 import type { PerToken } from '../learner.ts';
 import type { GenerationBatch, SamplingStage } from './generationBatch.ts';
 import { rolloutLines } from './rolloutLines.ts';

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseBoundedJson } from '../../base/boundedJson.ts';
-import { Failure } from '../../base/failure.ts';
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
+import { Failure } from '../../../base/failure.ts';
 import {
 	type CheckpointState,
 	checkpointFiles,
 	checkpointFormat,
 	checkpointStateSchema,
-} from '../../protocol/checkpointState.ts';
-import { type HeadName, headNames } from '../../protocol/control.ts';
-import { decode } from '../../protocol/decode.ts';
-import { readManifest } from '../../runs/checkpointFiles.ts';
-import { openRegular } from '../../runs/safeFile.ts';
+} from '../../../protocol/checkpointState.ts';
+import { type HeadName, headNames } from '../../../protocol/control.ts';
+import { decode } from '../../../protocol/decode.ts';
+import { readManifest } from '../../../runs/checkpointFiles.ts';
+import { openRegular } from '../../../runs/safeFile.ts';
 import type { LearnerState, ParameterSpec } from '../learner.ts';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from './safetensors.ts';
 

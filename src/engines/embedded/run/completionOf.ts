@@ -1,6 +1,6 @@
-import type { Tokenizer } from '../../core/text/tokenizer.ts';
-import { eosToken } from '../../core/text/tokenizer.ts';
-import type { ControlResult, TokenLists } from '../../protocol/control.ts';
+import type { Tokenizer } from '../../../core/text/tokenizer.ts';
+import { eosToken } from '../../../core/text/tokenizer.ts';
+import type { ControlResult, TokenLists } from '../../../protocol/control.ts';
 import type { Sample, SpreadOfTokens } from '../learner.ts';
 
 export type Completion = ControlResult<'policy/generate'>['completions'][number][number];

@@ -1,6 +1,6 @@
-import { isReinforced } from '../../core/recipe/resolvedRecipe.ts';
+import { isReinforced } from '../../../core/recipe/resolvedRecipe.ts';
+import { type Evaluation, EvaluationJudge, type EvaluationSettings } from '../../shared/evaluation.ts';
 import type { Sample } from '../learner.ts';
-import { type Evaluation, EvaluationJudge, type EvaluationSettings } from '../shared/evaluation.ts';
 import type { TrainingParts } from './stageHost.ts';
 
 /** Completions that are sampled at once. */

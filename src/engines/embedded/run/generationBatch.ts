@@ -1,7 +1,7 @@
-import { Failure } from '../../base/failure.ts';
-import { computeAdvantages } from '../../core/grpo/advantages.ts';
+import { Failure } from '../../../base/failure.ts';
+import { computeAdvantages } from '../../../core/grpo/advantages.ts';
+import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from '../../shared/scoreBatch.ts';
 import type { Sample } from '../learner.ts';
-import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from '../shared/scoreBatch.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
 

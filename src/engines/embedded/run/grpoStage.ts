@@ -1,7 +1,7 @@
-import { computeAdvantages } from '../../core/grpo/advantages.ts';
-import { learningRateAt } from '../../core/grpo/learningRate.ts';
-import { type Metrics, metricValue, updateMetrics } from '../../core/grpo/stepMetrics.ts';
-import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
+import { computeAdvantages } from '../../../core/grpo/advantages.ts';
+import { learningRateAt } from '../../../core/grpo/learningRate.ts';
+import { type Metrics, metricValue, updateMetrics } from '../../../core/grpo/stepMetrics.ts';
+import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { nextGeneration } from './generationBatch.ts';

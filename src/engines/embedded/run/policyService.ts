@@ -1,8 +1,13 @@
-import { Failure } from '../../base/failure.ts';
-import type { Tokenizer } from '../../core/text/tokenizer.ts';
-import { type ControlRequest, type ControlResult, controlExtensions, type HeadName } from '../../protocol/control.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { Tokenizer } from '../../../core/text/tokenizer.ts';
+import {
+	type ControlRequest,
+	type ControlResult,
+	controlExtensions,
+	type HeadName,
+} from '../../../protocol/control.ts';
+import type { PolicyAnswers } from '../../shared/policyAnswers.ts';
 import type { Learner, Sequence } from '../learner.ts';
-import type { PolicyAnswers } from '../shared/policyAnswers.ts';
 import { completionOf } from './completionOf.ts';
 import { SamplingQueue } from './samplingQueue.ts';
 

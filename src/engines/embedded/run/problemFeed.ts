@@ -1,8 +1,8 @@
-import { Failure } from '../../base/failure.ts';
-import type { Problem } from '../../core/dataset/problem.ts';
-import type { ProblemSource } from '../../core/dataset/problemSource.ts';
-import { renderCompletion, renderPrompt, type Template } from '../../core/text/template.ts';
-import { eosToken, type Tokenizer } from '../../core/text/tokenizer.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { Problem } from '../../../core/dataset/problem.ts';
+import type { ProblemSource } from '../../../core/dataset/problemSource.ts';
+import { renderCompletion, renderPrompt, type Template } from '../../../core/text/template.ts';
+import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
 
 /** A problem as the policy sees it. */
 export interface PosedProblem {

@@ -1,9 +1,9 @@
-import { learningRateAt } from '../../core/grpo/learningRate.ts';
-import { countTokens } from '../../core/grpo/lossWeights.ts';
-import { type Metrics, metricValue } from '../../core/grpo/stepMetrics.ts';
-import type { ResolvedRlooStage } from '../../core/recipe/resolvedRecipe.ts';
-import { completionKl, leaveOneOutAdvantages } from '../../core/rloo/leaveOneOut.ts';
-import { sequenceMetrics } from '../../core/rloo/sequenceLoss.ts';
+import { learningRateAt } from '../../../core/grpo/learningRate.ts';
+import { countTokens } from '../../../core/grpo/lossWeights.ts';
+import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
+import type { ResolvedRlooStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { completionKl, leaveOneOutAdvantages } from '../../../core/rloo/leaveOneOut.ts';
+import { sequenceMetrics } from '../../../core/rloo/sequenceLoss.ts';
 import type { PerToken, RlooRow, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { type GenerationBatch, nextGeneration } from './generationBatch.ts';

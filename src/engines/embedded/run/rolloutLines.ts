@@ -1,4 +1,4 @@
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { PerToken } from '../learner.ts';
 import type { SamplingStage } from './generationBatch.ts';
 import type { StageHost } from './stageHost.ts';

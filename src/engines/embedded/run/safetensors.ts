@@ -1,6 +1,6 @@
-import { parseBoundedJson } from '../../base/boundedJson.ts';
-import { safetensorsHeader } from '../../base/decodingLimits.ts';
-import { Failure } from '../../base/failure.ts';
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
+import { safetensorsHeader } from '../../../base/decodingLimits.ts';
+import { Failure } from '../../../base/failure.ts';
 
 /** A named f32 tensor, row-major. */
 export interface NamedTensor {

@@ -1,5 +1,5 @@
-import { type Deferred, deferred } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
+import { type Deferred, deferred } from '../../../base/async.ts';
+import { Failure } from '../../../base/failure.ts';
 import type { Learner, Sample, SampleRequest } from '../learner.ts';
 import type { LearnerAccess } from './policyService.ts';
 

@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os';
-import { deferred, Sequencer } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
-import { parseTokenizerJson } from '../../core/text/parseTokenizerJson.ts';
-import { lockServed, openControl, servedId } from '../../runs/runControl.ts';
+import { deferred, Sequencer } from '../../../base/async.ts';
+import { Failure } from '../../../base/failure.ts';
+import { parseTokenizerJson } from '../../../core/text/parseTokenizerJson.ts';
+import { lockServed, openControl, servedId } from '../../../runs/runControl.ts';
+import type { EngineProcess } from '../../shared/engineProcess.ts';
+import { policyControls } from '../../shared/runControls.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
-import type { EngineProcess } from '../shared/engineProcess.ts';
-import { policyControls } from '../shared/runControls.ts';
 import { readCheckpoint, storedHeads, storedParameters, storedReference } from './checkpointFolder.ts';
 import { PolicyService } from './policyService.ts';
 

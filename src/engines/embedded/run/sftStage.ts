@@ -1,4 +1,4 @@
-import type { ResolvedSftStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { ResolvedSftStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { CompletionTexts } from './imitation/completionTexts.ts';
 import { imitationUpdate } from './imitation/imitationUpdate.ts';
 import type { StageHost, Verdict } from './stageHost.ts';

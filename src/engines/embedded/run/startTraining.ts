@@ -1,13 +1,13 @@
-import { Failure } from '../../base/failure.ts';
-import type { ResolvedHeadStage, ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { embeddedLossTypes } from '../../protocol/recipe.ts';
-import type { RecipeScorers } from '../../rewards/createScorers.ts';
-import type { OpenedDataset } from '../../runs/openDataset.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { ResolvedHeadStage, ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import { embeddedLossTypes } from '../../../protocol/recipe.ts';
+import type { RecipeScorers } from '../../../rewards/createScorers.ts';
+import type { OpenedDataset } from '../../../runs/openDataset.ts';
+import { checkColumns, checkSolutions, checkStages, checkTexts } from '../../shared/dataChecks.ts';
+import { type Progress, startOfRun } from '../../shared/progress.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
-import { checkColumns, checkSolutions, checkStages, checkTexts } from '../shared/dataChecks.ts';
-import { type Progress, startOfRun } from '../shared/progress.ts';
 import {
 	readCheckpoint,
 	type StoredCheckpoint,

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts';
+import { Failure } from '../../../base/failure.ts';
 import {
 	isReinforced,
 	type ResolvedDistillStage,
@@ -12,11 +12,11 @@ import {
 	type ResolvedRlooStage,
 	type ResolvedSftStage,
 	type ResolvedStage,
-} from '../../core/recipe/resolvedRecipe.ts';
-import { headOfStage, trainsHead } from '../../protocol/recipe.ts';
-import type { Evaluation, EvaluationSettings } from '../shared/evaluation.ts';
-import { type CourseOptions, RunCourse, type Verdict } from '../shared/runCourse.ts';
-import type { RewardFailures } from '../shared/scoreBatch.ts';
+} from '../../../core/recipe/resolvedRecipe.ts';
+import { headOfStage, trainsHead } from '../../../protocol/recipe.ts';
+import type { Evaluation, EvaluationSettings } from '../../shared/evaluation.ts';
+import { type CourseOptions, RunCourse, type Verdict } from '../../shared/runCourse.ts';
+import type { RewardFailures } from '../../shared/scoreBatch.ts';
 import { type HeadContents, writeCheckpointFiles } from './checkpointFolder.ts';
 import { evaluate } from './evaluator.ts';
 import { runGrpoStage } from './grpoStage.ts';

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { runFormat } from '../../protocol/runRecord.ts';
+import { runFormat } from '../../../protocol/runRecord.ts';
 
 /** Versions that a run's numbers depend on, for run.json and checkpoints. */
 export function engineVersions(): Record<string, string> {

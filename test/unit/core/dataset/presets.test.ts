@@ -14,7 +14,7 @@ const parse = (preset: PresetName, row: object) => parseDatasetLine(JSON.stringi
 
 describe('known datasets', () => {
 	it('are the same for the trainer (node test/scripts/writePresets.ts writes its table)', () => {
-		const file = new URL('../../../../src/trainer/reasoning_lab_trainer/data/presets.json', import.meta.url);
+		const file = new URL('../../../../src/engines/trainer/reasoning_lab_trainer/data/presets.json', import.meta.url);
 		assert.equal(readFileSync(file, 'utf8'), presetsText());
 	});
 

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { trainerKeysElsewhere } from '../../../../src/core/recipe/checkTrainerBlock.ts';
 
 it('the trainer refuses the options of TRL that the editor refuses, with the same words', () => {
-	const file = new URL('../../../../src/trainer/reasoning_lab_trainer/trl/options.py', import.meta.url);
+	const file = new URL('../../../../src/engines/trainer/reasoning_lab_trainer/trl/options.py', import.meta.url);
 	const python = readFileSync(file, 'utf8');
 	const runFolder = /^RUN_FOLDER = "(.*)"$/m.exec(python)?.[1];
 	for (const [key, place] of Object.entries(trainerKeysElsewhere)) {

@@ -2,9 +2,15 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { listCheckpoints, listRolloutSteps, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
-import { connectPaused } from '../engine/rewardRuns.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import {
+	listCheckpoints,
+	listRolloutSteps,
+	readEvents,
+	readMetrics,
+	readRecord,
+} from '../../../../src/runs/runReader.ts';
+import { connectPaused } from '../embedded/rewardRuns.ts';
 import { connected, ScriptedPlace, stepWritten } from './driverPlace.ts';
 
 const place = await ScriptedPlace.make();

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { ScriptedPlace } from './driverPlace.ts';
 
 const place = await ScriptedPlace.make();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { listCheckpoints, readRecord } from '../../../src/runs/runReader.ts';
-import { Workplace } from '../cli/cliFixtures.ts';
+import { listCheckpoints, readRecord } from '../../../../src/runs/runReader.ts';
+import { Workplace } from '../../cli/cliFixtures.ts';
 import { ScriptedPlace, scriptedRecipe } from './driverPlace.ts';
 
 it('the command line launches the program that the recipe asks for: run, resume, branch, and what is refused', async (context) => {

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ControlClient } from '../../../src/rpc/controlClient.ts';
-import { connectRun } from '../../../src/runs/runControl.ts';
-import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
-import { builtProgram } from '../../support/programs.ts';
-import { type Engine, type EngineExit, eventually, Workplace } from '../engine/engineProcess.ts';
+import type { ControlClient } from '../../../../src/rpc/controlClient.ts';
+import { connectRun } from '../../../../src/runs/runControl.ts';
+import { listCheckpoints, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
+import { builtProgram } from '../../../support/programs.ts';
+import { type Engine, type EngineExit, eventually, Workplace } from '../embedded/engineProcess.ts';
 
 const driverProgram = builtProgram('dist/driver.js');
-const scripted = fileURLToPath(new URL('../../trainer/scriptedTrainer.py', import.meta.url));
+const scripted = fileURLToPath(new URL('../../../trainer/scriptedTrainer.py', import.meta.url));
 
 /** A recipe whose run takes a moment: its trainer is scripted. */
 export const scriptedRecipe = {

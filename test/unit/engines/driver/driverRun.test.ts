@@ -2,11 +2,17 @@ import assert from 'node:assert/strict';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { torchCheckpointStateSchema } from '../../../src/protocol/trainerLink.ts';
-import { rolloutPath } from '../../../src/runs/runFiles.ts';
-import { listCheckpoints, readEvaluations, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
-import { eventually } from '../engine/engineProcess.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { torchCheckpointStateSchema } from '../../../../src/protocol/trainerLink.ts';
+import { rolloutPath } from '../../../../src/runs/runFiles.ts';
+import {
+	listCheckpoints,
+	readEvaluations,
+	readEvents,
+	readMetrics,
+	readRecord,
+} from '../../../../src/runs/runReader.ts';
+import { eventually } from '../embedded/engineProcess.ts';
 import { outcomeOf, ScriptedPlace, stepWritten } from './driverPlace.ts';
 
 const place = await ScriptedPlace.make();

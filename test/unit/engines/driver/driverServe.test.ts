@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { joinAnnouncementSchema } from '../../../src/protocol/trainerLink.ts';
-import { listCheckpoints, readRecord } from '../../../src/runs/runReader.ts';
-import { ServedCheckpoint } from '../../../src/runs/servedCheckpoint.ts';
-import { builtProgram } from '../../support/programs.ts';
-import { eventually } from '../engine/engineProcess.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { joinAnnouncementSchema } from '../../../../src/protocol/trainerLink.ts';
+import { listCheckpoints, readRecord } from '../../../../src/runs/runReader.ts';
+import { ServedCheckpoint } from '../../../../src/runs/servedCheckpoint.ts';
+import { builtProgram } from '../../../support/programs.ts';
+import { eventually } from '../embedded/engineProcess.ts';
 import { outcomeOf, ScriptedPlace } from './driverPlace.ts';
 
 const embedded = builtProgram('dist/engine.js');
-const scripted = fileURLToPath(new URL('../../trainer/scriptedTrainer.py', import.meta.url));
+const scripted = fileURLToPath(new URL('../../../trainer/scriptedTrainer.py', import.meta.url));
 
 const place = await ScriptedPlace.make();
 after(() => place[Symbol.asyncDispose]());

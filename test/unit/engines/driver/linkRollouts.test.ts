@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import { ByteText } from '../../../src/driver/byteText.ts';
-import { rolloutsFile } from '../../../src/driver/linkRollouts.ts';
-import type { RolloutBlock } from '../../../src/protocol/trainerLink.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { ByteText } from '../../../../src/engines/driver/byteText.ts';
+import { rolloutsFile } from '../../../../src/engines/driver/linkRollouts.ts';
+import type { RolloutBlock } from '../../../../src/protocol/trainerLink.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { OrderExchange } from '../../../src/driver/orderExchange.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { OrderExchange } from '../../../../src/engines/driver/orderExchange.ts';
 
 const never = 1 << 30;
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { it } from 'node:test';
-import { takeDriverArguments } from '../../../src/driver/driverArguments.ts';
-import { LengthGuard } from '../../../src/driver/lengthGuard.ts';
-import { linkProblems } from '../../../src/driver/linkProblems.ts';
-import { explainEnd, lastError } from '../../../src/driver/trainerEnd.ts';
-import { namesHub, trainerEnvironment } from '../../../src/driver/trainerEnvironment.ts';
+import { takeDriverArguments } from '../../../../src/engines/driver/driverArguments.ts';
+import { LengthGuard } from '../../../../src/engines/driver/lengthGuard.ts';
+import { linkProblems } from '../../../../src/engines/driver/linkProblems.ts';
+import { explainEnd, lastError } from '../../../../src/engines/driver/trainerEnd.ts';
+import { namesHub, trainerEnvironment } from '../../../../src/engines/driver/trainerEnvironment.ts';
 
 async function through(text: string, portion: number): Promise<string> {
 	const bytes = Buffer.from(text, 'latin1');

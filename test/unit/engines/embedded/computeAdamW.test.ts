@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
+import { Random } from '../../../../src/base/random.ts';
 import {
 	adamW,
 	addGradients,
@@ -8,8 +8,8 @@ import {
 	blockSize,
 	clipScale,
 	type UpdateVectors,
-} from '../../../src/engine/compute/adamW.ts';
-import type { OptimiserSettings, ParameterSpec } from '../../../src/engine/learner.ts';
+} from '../../../../src/engines/embedded/compute/adamW.ts';
+import type { OptimiserSettings, ParameterSpec } from '../../../../src/engines/embedded/learner.ts';
 import { normals } from './computeHarness.ts';
 
 const settings: OptimiserSettings = {

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import { pack } from '../../../src/engine/compute/packing.ts';
-import type { Sequence } from '../../../src/engine/learner.ts';
-import { distillLoss, divergenceOf } from '../../../src/engine/model/losses.ts';
-import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
-import { type GradientVariant, gradientName, gradientProgram } from '../../../src/engine/model/programs.ts';
-import { Graph } from '../../../src/engine/onnx/graph.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { pack } from '../../../../src/engines/embedded/compute/packing.ts';
+import type { Sequence } from '../../../../src/engines/embedded/learner.ts';
+import { distillLoss, divergenceOf } from '../../../../src/engines/embedded/model/losses.ts';
+import { elementCount, initialParameters, parameterSpecs } from '../../../../src/engines/embedded/model/parameters.ts';
+import {
+	type GradientVariant,
+	gradientName,
+	gradientProgram,
+} from '../../../../src/engines/embedded/model/programs.ts';
+import { Graph } from '../../../../src/engines/embedded/onnx/graph.ts';
 import {
 	differenceError,
 	distance,

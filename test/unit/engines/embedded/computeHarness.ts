@@ -1,9 +1,10 @@
-import type { Random } from '../../../src/base/random.ts';
-import { packedInputs } from '../../../src/engine/compute/packedLayout.ts';
-import { pack } from '../../../src/engine/compute/packing.ts';
-import { Session, type Tensor, Tensors } from '../../../src/engine/compute/runtime.ts';
-import type { ModelShape, OptimiserSettings, Sequence } from '../../../src/engine/learner.ts';
-import type { Graph } from '../../../src/engine/onnx/graph.ts';
+import type { Random } from '../../../../src/base/random.ts';
+import { packedInputs } from '../../../../src/engines/embedded/compute/packedLayout.ts';
+import { pack } from '../../../../src/engines/embedded/compute/packing.ts';
+import { Session, type Tensor, Tensors } from '../../../../src/engines/embedded/compute/runtime.ts';
+import type { OptimiserSettings, Sequence } from '../../../../src/engines/embedded/learner.ts';
+import type { Graph } from '../../../../src/engines/embedded/onnx/graph.ts';
+import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 
 /** What the tests of the numerical part share. */
 

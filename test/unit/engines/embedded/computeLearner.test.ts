@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { Random } from '../../../src/base/random.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { Random } from '../../../../src/base/random.ts';
 import type {
 	GrpoRow,
 	GrpoSettings,
@@ -9,9 +9,9 @@ import type {
 	Sample,
 	SampleRequest,
 	UpdateResult,
-} from '../../../src/engine/learner.ts';
-import { initialParameters } from '../../../src/engine/model/parameters.ts';
-import { createLearner } from '../../../src/engine/ortLearner.ts';
+} from '../../../../src/engines/embedded/learner.ts';
+import { initialParameters } from '../../../../src/engines/embedded/model/parameters.ts';
+import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
 import { adam, distance, tinyShape } from './computeHarness.ts';
 
 const settings: GrpoSettings = { epsilonLow: 0.2, epsilonHigh: 0.28, beta: 0.05, temperature: 0.9 };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { ModelShape } from '../../../src/engine/learner.ts';
-import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
-import { createLearner } from '../../../src/engine/ortLearner.ts';
+import { elementCount, initialParameters, parameterSpecs } from '../../../../src/engines/embedded/model/parameters.ts';
+import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
+import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 import { tinyShape } from './computeHarness.ts';
 
 /**

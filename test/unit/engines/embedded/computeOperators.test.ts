@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import { rmsNorm } from '../../../src/engine/model/rmsNorm.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { rmsNorm } from '../../../../src/engines/embedded/model/rmsNorm.ts';
 import {
 	add,
 	clip,
@@ -17,10 +17,10 @@ import {
 	sqrt,
 	subtract,
 	where,
-} from '../../../src/engine/onnx/elementwise.ts';
-import { gradients } from '../../../src/engine/onnx/gradient.ts';
-import { Graph, type Value } from '../../../src/engine/onnx/graph.ts';
-import { gather, oneHot } from '../../../src/engine/onnx/indexing.ts';
+} from '../../../../src/engines/embedded/onnx/elementwise.ts';
+import { gradients } from '../../../../src/engines/embedded/onnx/gradient.ts';
+import { Graph, type Value } from '../../../../src/engines/embedded/onnx/graph.ts';
+import { gather, oneHot } from '../../../../src/engines/embedded/onnx/indexing.ts';
 import {
 	concat,
 	expandLike,
@@ -31,10 +31,10 @@ import {
 	squeeze,
 	transpose,
 	unsqueeze,
-} from '../../../src/engine/onnx/layout.ts';
-import { linear, matmul, matmulTransposed } from '../../../src/engine/onnx/matmul.ts';
-import { reduceMean, reduceSum } from '../../../src/engine/onnx/reduction.ts';
-import { logSoftmax, softmax } from '../../../src/engine/onnx/softmax.ts';
+} from '../../../../src/engines/embedded/onnx/layout.ts';
+import { linear, matmul, matmulTransposed } from '../../../../src/engines/embedded/onnx/matmul.ts';
+import { reduceMean, reduceSum } from '../../../../src/engines/embedded/onnx/reduction.ts';
+import { logSoftmax, softmax } from '../../../../src/engines/embedded/onnx/softmax.ts';
 import { differenceError, type Feed, normals, Program } from './computeHarness.ts';
 
 interface Case {

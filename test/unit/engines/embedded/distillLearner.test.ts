@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Failure } from '../../../src/base/failure.ts';
-import type { ModelShape } from '../../../src/engine/learner.ts';
-import { initialParameters, parameterCount } from '../../../src/engine/model/parameters.ts';
-import { createLearner } from '../../../src/engine/ortLearner.ts';
+import type { Failure } from '../../../../src/base/failure.ts';
+import { initialParameters, parameterCount } from '../../../../src/engines/embedded/model/parameters.ts';
+import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
+import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 import { adam, tinyShape } from './computeHarness.ts';
 
 const common = { shape: tinyShape, device: 'cpu', sampleRows: 5, trainRows: 3, seed: 1 } as const;

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepareRun } from '../../../src/runs/prepareRun.ts';
-import { builtProgram } from '../../support/programs.ts';
+import { prepareRun } from '../../../../src/runs/prepareRun.ts';
+import { builtProgram } from '../../../support/programs.ts';
 
 const engineProgram = builtProgram('dist/engine.js');
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { connectRun } from '../../../src/runs/runControl.ts';
-import { readMetrics, readRecord, readRollouts } from '../../../src/runs/runReader.ts';
+import { connectRun } from '../../../../src/runs/runControl.ts';
+import { readMetrics, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
 import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
 import { readOutcome } from './runOutcome.ts';
 

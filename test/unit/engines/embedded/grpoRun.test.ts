@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { computeAdvantages } from '../../../src/core/grpo/advantages.ts';
-import { decodeSafetensors } from '../../../src/engine/run/safetensors.ts';
-import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
-import { listCheckpoints, readMetrics, readRollouts } from '../../../src/runs/runReader.ts';
+import { computeAdvantages } from '../../../../src/core/grpo/advantages.ts';
+import { decodeSafetensors } from '../../../../src/engines/embedded/run/safetensors.ts';
+import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import { listCheckpoints, readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 
 const grpo = { type: 'grpo', steps: 6, num_generations: 4, prompts_per_step: 6, learning_rate: 1e-3 };

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ResolvedHeadStage } from '../../../src/core/recipe/resolvedRecipe.ts';
-import { stepRuleOf } from '../../../src/core/search/stepRule.ts';
-import { resolveTemplate } from '../../../src/core/text/template.ts';
-import { eosToken } from '../../../src/core/text/tokenizer.ts';
-import { buildTokenizer } from '../../../src/core/text/vocabulary.ts';
-import { LabelledSteps, type LabelText } from '../../../src/engine/run/heads/labelFile.ts';
-import { valueRows } from '../../../src/engine/run/heads/labelledRow.ts';
-import { stepEnds } from '../../../src/engine/run/heads/stepEnds.ts';
+import type { ResolvedHeadStage } from '../../../../src/core/recipe/resolvedRecipe.ts';
+import { stepRuleOf } from '../../../../src/core/search/stepRule.ts';
+import { resolveTemplate } from '../../../../src/core/text/template.ts';
+import { eosToken } from '../../../../src/core/text/tokenizer.ts';
+import { buildTokenizer } from '../../../../src/core/text/vocabulary.ts';
+import { LabelledSteps, type LabelText } from '../../../../src/engines/embedded/run/heads/labelFile.ts';
+import { valueRows } from '../../../../src/engines/embedded/run/heads/labelledRow.ts';
+import { stepEnds } from '../../../../src/engines/embedded/run/heads/stepEnds.ts';
 
 const tokenizer = buildTokenizer(resolveTemplate('r1'), [...'0123456789+=;\n']);
 const settings: NonNullable<ResolvedHeadStage['labels']> = { path: '', separator: '\n', heldOutShare: 0.1 };

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Failure } from '../../../src/base/failure.ts';
-import { connectServed } from '../../../src/runs/runControl.ts';
-import { listCheckpoints, readEvaluations, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import type { Failure } from '../../../../src/base/failure.ts';
+import { connectServed } from '../../../../src/runs/runControl.ts';
+import { listCheckpoints, readEvaluations, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 

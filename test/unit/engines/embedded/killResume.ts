@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Random } from '../../../src/base/random.ts';
+import { Random } from '../../../../src/base/random.ts';
 import type { Workplace } from './engineProcess.ts';
 import { type RunOutcome, readOutcome } from './runOutcome.ts';
 

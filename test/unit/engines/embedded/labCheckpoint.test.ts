@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
-import { type LabScores, labLogprobs, labScores } from '../../support/labCheckpoint.ts';
+import { type LabScores, labLogprobs, labScores } from '../../../support/labCheckpoint.ts';
 
 it("the log-probabilities that the trainer is held against are this engine's (node test/scripts/writeLabCheckpoint.ts)", async () => {
 	const written = JSON.parse(readFileSync(labLogprobs, 'utf8')) as LabScores[];

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import type { Sequence } from '../../../src/engine/learner.ts';
-import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
+import { Random } from '../../../../src/base/random.ts';
+import type { Sequence } from '../../../../src/engines/embedded/learner.ts';
+import { elementCount, initialParameters, parameterSpecs } from '../../../../src/engines/embedded/model/parameters.ts';
 import {
 	type GradientVariant,
 	gradientName,
 	gradientProgram,
 	variantName,
-} from '../../../src/engine/model/programs.ts';
+} from '../../../../src/engines/embedded/model/programs.ts';
 import {
 	differenceError,
 	distance,

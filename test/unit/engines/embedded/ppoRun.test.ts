@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listCheckpoints, readMetrics, readRollouts } from '../../../src/runs/runReader.ts';
+import { listCheckpoints, readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';

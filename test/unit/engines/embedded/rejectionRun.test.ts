@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
 import { readOutcome } from './runOutcome.ts';
 

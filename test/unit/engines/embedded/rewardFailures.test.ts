@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { EventLine } from '../../../src/protocol/eventLine.ts';
-import { openRewardHosts } from '../../../src/rewards/openRewardHosts.ts';
-import { rescoreRun } from '../../../src/rewards/rescoreRun.ts';
+import type { EventLine } from '../../../../src/protocol/eventLine.ts';
+import { openRewardHosts } from '../../../../src/rewards/openRewardHosts.ts';
+import { rescoreRun } from '../../../../src/rewards/rescoreRun.ts';
 import {
 	listCheckpoints,
 	listRolloutSteps,
@@ -12,7 +12,7 @@ import {
 	readMetrics,
 	readRecord,
 	readRollouts,
-} from '../../../src/runs/runReader.ts';
+} from '../../../../src/runs/runReader.ts';
 import { eventually, Workplace } from './engineProcess.ts';
 import { uninterrupted } from './killResume.ts';
 import { alertsOf, connectPaused, processesOf, rewardRecipe, writeFiles } from './rewardRuns.ts';

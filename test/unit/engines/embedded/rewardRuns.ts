@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { EventLine } from '../../../src/protocol/eventLine.ts';
-import type { ControlClient } from '../../../src/rpc/controlClient.ts';
-import { connectRun } from '../../../src/runs/runControl.ts';
-import { readEvents, readRecord } from '../../../src/runs/runReader.ts';
+import type { EventLine } from '../../../../src/protocol/eventLine.ts';
+import type { ControlClient } from '../../../../src/rpc/controlClient.ts';
+import { connectRun } from '../../../../src/runs/runControl.ts';
+import { readEvents, readRecord } from '../../../../src/runs/runReader.ts';
 import { eventually, shortRecipe, tinyRecipe, type Workplace } from './engineProcess.ts';
 
 const execute = promisify(execFile);

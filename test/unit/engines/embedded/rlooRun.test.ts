@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { completionKl, leaveOneOutAdvantages } from '../../../src/core/rloo/leaveOneOut.ts';
-import { readMetrics, readRollouts } from '../../../src/runs/runReader.ts';
+import { completionKl, leaveOneOutAdvantages } from '../../../../src/core/rloo/leaveOneOut.ts';
+import { readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { CheckpointState } from '../../../src/protocol/checkpointState.ts';
-import { listCheckpoints, readEvents, readMetrics } from '../../../src/runs/runReader.ts';
+import type { CheckpointState } from '../../../../src/protocol/checkpointState.ts';
+import { listCheckpoints, readEvents, readMetrics } from '../../../../src/runs/runReader.ts';
 import { eventually, shortRecipe, tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 

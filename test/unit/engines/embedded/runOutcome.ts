@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { listCheckpoints, readMetrics } from '../../../src/runs/runReader.ts';
+import { listCheckpoints, readMetrics } from '../../../../src/runs/runReader.ts';
 
 /** What a run must repeat exactly: everything but times. */
 export interface RunOutcome {

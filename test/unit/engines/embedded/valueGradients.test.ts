@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import { causalMask } from '../../../src/engine/compute/causalMask.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { causalMask } from '../../../../src/engines/embedded/compute/causalMask.ts';
 import {
 	elementCount,
 	initialParameters,
 	initialValueParameters,
 	valueParameterSpecs,
-} from '../../../src/engine/model/parameters.ts';
-import { gradientName, type ValueVariant, valueGradientProgram } from '../../../src/engine/model/programs.ts';
+} from '../../../../src/engines/embedded/model/parameters.ts';
+import {
+	gradientName,
+	type ValueVariant,
+	valueGradientProgram,
+} from '../../../../src/engines/embedded/model/programs.ts';
 import { differenceError, distance, type Feed, normals, Program, somePlaces, tinyShape } from './computeHarness.ts';
 
 /** Losses of reward models and critics in double precision: against the formulas, their derivatives, and central differences. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { parseEngineArguments } from '../../../src/engine/shared/engineArguments.ts';
+import { parseEngineArguments } from '../../../../src/engines/shared/engineArguments.ts';
 
 const at = resolve('/somewhere');
 const parse = (...argv: string[]) => parseEngineArguments(argv, at);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { type GateHooks, StepGate } from '../../../src/engine/shared/stepGate.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { type GateHooks, StepGate } from '../../../../src/engines/shared/stepGate.ts';
 
 function hooks(said: string[]): GateHooks {
 	return {

@@ -19,7 +19,7 @@ import { openRewardHosts } from '../../../../src/rewards/openRewardHosts.ts';
 import { connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints } from '../../../../src/runs/runReader.ts';
 import { builtProgram } from '../../../support/programs.ts';
-import { eventually, tinyRecipe, Workplace } from '../../engine/engineProcess.ts';
+import { eventually, tinyRecipe, Workplace } from '../../engines/embedded/engineProcess.ts';
 import { ModelServer } from '../../policies/modelServer.ts';
 
 const engine = builtProgram('dist/engine.js');

@@ -7,7 +7,7 @@ import { ContinueFrom } from '../../../../src/host/rollouts/continueFrom.ts';
 import { connectRun, connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
 import { builtProgram } from '../../../support/programs.ts';
-import { eventually, tinyRecipe, Workplace } from '../../engine/engineProcess.ts';
+import { eventually, tinyRecipe, Workplace } from '../../engines/embedded/engineProcess.ts';
 
 const engine = builtProgram('dist/engine.js');
 const programs = async () => ({ engine, node: process.execPath });

@@ -1,12 +1,12 @@
 import { lstat } from 'node:fs/promises';
-import { Sequencer } from '../../../base/async.ts';
-import { estimateAccuracy } from '../../../core/evaluation/meanInterval.ts';
-import type { EvaluationLine } from '../../../protocol/evaluation.ts';
-import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
-import { ForeignRun } from '../../../runs/importers/foreignRun.ts';
-import { verl } from '../../../runs/importers/formats/verl.ts';
-import type { RolloutSplit } from '../../../runs/runContent.ts';
-import type { RunWriter } from '../../../runs/runWriter.ts';
+import { Sequencer } from '../../../../base/async.ts';
+import { estimateAccuracy } from '../../../../core/evaluation/meanInterval.ts';
+import type { EvaluationLine } from '../../../../protocol/evaluation.ts';
+import type { RolloutLine } from '../../../../protocol/rolloutLine.ts';
+import { ForeignRun } from '../../../../runs/importers/foreignRun.ts';
+import { verl } from '../../../../runs/importers/formats/verl.ts';
+import type { RolloutSplit } from '../../../../runs/runContent.ts';
+import type { RunWriter } from '../../../../runs/runWriter.ts';
 import type { Mirror, MirroredRun } from '../runMirror.ts';
 
 /** A validation sample counts as right above this, as everywhere where a reward is asked for an answer. */

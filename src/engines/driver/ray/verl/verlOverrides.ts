@@ -1,5 +1,5 @@
-import { Failure } from '../../../base/failure.ts';
-import type { ResolvedGrpoStage, ResolvedRecipe, ResolvedRlooStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { Failure } from '../../../../base/failure.ts';
+import type { ResolvedGrpoStage, ResolvedRecipe, ResolvedRlooStage } from '../../../../core/recipe/resolvedRecipe.ts';
 
 /** Stands for the folder of the run on the cluster; `reasoning_lab_trainer/ray/verl_job.py` puts it in. */
 export const runPlaceholder = '{{run}}';

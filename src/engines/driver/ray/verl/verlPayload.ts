@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
-import { Failure } from '../../../base/failure.ts';
-import type { Problem } from '../../../core/dataset/problem.ts';
-import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
-import { renderPrompt } from '../../../core/text/template.ts';
-import { exportRewardFile } from '../../../rewards/exportRewardFile.ts';
-import { rewardHostFolder } from '../../../rewards/rewardHostFolder.ts';
-import { findRewardPrograms } from '../../../rewards/rewardPrograms.ts';
-import { openDataset } from '../../../runs/openDataset.ts';
-import { rewardCopyPath } from '../../../runs/rewardCopies.ts';
+import { Failure } from '../../../../base/failure.ts';
+import type { Problem } from '../../../../core/dataset/problem.ts';
+import type { ResolvedRecipe } from '../../../../core/recipe/resolvedRecipe.ts';
+import { renderPrompt } from '../../../../core/text/template.ts';
+import { exportRewardFile } from '../../../../rewards/exportRewardFile.ts';
+import { rewardHostFolder } from '../../../../rewards/rewardHostFolder.ts';
+import { findRewardPrograms } from '../../../../rewards/rewardPrograms.ts';
+import { openDataset } from '../../../../runs/openDataset.ts';
+import { rewardCopyPath } from '../../../../runs/rewardCopies.ts';
 import type { ZipEntry } from '../zipArchive.ts';
 import { type VerlFacts, verlArguments, verlSettings } from './verlOverrides.ts';
 

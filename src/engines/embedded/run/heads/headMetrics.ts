@@ -1,5 +1,5 @@
-import { headQuality } from '../../../core/evaluation/headQuality.ts';
-import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
+import { headQuality } from '../../../../core/evaluation/headQuality.ts';
+import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
 import type { PerToken } from '../../learner.ts';
 import { type LabelledRow, labelledValues } from './labelledRow.ts';
 

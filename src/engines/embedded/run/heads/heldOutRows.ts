@@ -1,4 +1,4 @@
-import type { ResolvedHeadStage } from '../../../core/recipe/resolvedRecipe.ts';
+import type { ResolvedHeadStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import type { TrainingParts } from '../stageHost.ts';
 import type { LabelledRow } from './labelledRow.ts';

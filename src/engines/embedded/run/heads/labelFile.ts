@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import * as v from 'valibot';
-import { parseBoundedJson } from '../../../base/boundedJson.ts';
-import { Failure } from '../../../base/failure.ts';
-import { Random } from '../../../base/random.ts';
-import { promptKey } from '../../../core/dataset/datasetRows.ts';
-import { isHeldOut } from '../../../core/dataset/split.ts';
-import type { ResolvedHeadStage, ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
-import type { Tokenizer } from '../../../core/text/tokenizer.ts';
-import { decode } from '../../../protocol/decode.ts';
-import { readDataFile } from '../../../runs/openDataset.ts';
+import { parseBoundedJson } from '../../../../base/boundedJson.ts';
+import { Failure } from '../../../../base/failure.ts';
+import { Random } from '../../../../base/random.ts';
+import { promptKey } from '../../../../core/dataset/datasetRows.ts';
+import { isHeldOut } from '../../../../core/dataset/split.ts';
+import type { ResolvedHeadStage, ResolvedRecipe } from '../../../../core/recipe/resolvedRecipe.ts';
+import type { Tokenizer } from '../../../../core/text/tokenizer.ts';
+import { decode } from '../../../../protocol/decode.ts';
+import { readDataFile } from '../../../../runs/openDataset.ts';
 import type { LabelledRow } from './labelledRow.ts';
 
 const lineSchema = v.object({

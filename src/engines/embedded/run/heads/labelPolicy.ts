@@ -1,10 +1,10 @@
-import type { ResolvedHeadStage, ResolvedProcessStage } from '../../../core/recipe/resolvedRecipe.ts';
-import type { StepSplit } from '../../../core/search/search.ts';
-import { type StepRule, stepRuleOf } from '../../../core/search/stepRule.ts';
-import { eosToken } from '../../../core/text/tokenizer.ts';
-import type { ScoreRow } from '../../../protocol/scorer.ts';
+import type { ResolvedHeadStage, ResolvedProcessStage } from '../../../../core/recipe/resolvedRecipe.ts';
+import type { StepSplit } from '../../../../core/search/search.ts';
+import { type StepRule, stepRuleOf } from '../../../../core/search/stepRule.ts';
+import { eosToken } from '../../../../core/text/tokenizer.ts';
+import type { ScoreRow } from '../../../../protocol/scorer.ts';
+import { judgeOutcomes } from '../../../shared/judgeOutcomes.ts';
 import type { Sample } from '../../learner.ts';
-import { judgeOutcomes } from '../../shared/judgeOutcomes.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import type { TrainingParts } from '../stageHost.ts';
 import type { LabelledRow } from './labelledRow.ts';

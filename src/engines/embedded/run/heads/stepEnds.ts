@@ -1,5 +1,5 @@
-import type { StepRule } from '../../../core/search/stepRule.ts';
-import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
+import type { StepRule } from '../../../../core/search/stepRule.ts';
+import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
 
 /**
  * Where the steps of a completion end, in its tokens: what divides two steps belongs to the first, as in a search. The last

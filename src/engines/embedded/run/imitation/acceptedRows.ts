@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { parseBoundedJson } from '../../../base/boundedJson.ts';
-import { Failure } from '../../../base/failure.ts';
-import type { ResolvedDistillStage } from '../../../core/recipe/resolvedRecipe.ts';
-import { renderPrompt } from '../../../core/text/template.ts';
-import { decode } from '../../../protocol/decode.ts';
-import { scoreBatch } from '../../shared/scoreBatch.ts';
+import { parseBoundedJson } from '../../../../base/boundedJson.ts';
+import { Failure } from '../../../../base/failure.ts';
+import type { ResolvedDistillStage } from '../../../../core/recipe/resolvedRecipe.ts';
+import { renderPrompt } from '../../../../core/text/template.ts';
+import { decode } from '../../../../protocol/decode.ts';
+import { scoreBatch } from '../../../shared/scoreBatch.ts';
 import type { StageHost } from '../stageHost.ts';
 import type { CompletionTexts } from './completionTexts.ts';
 

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
-import { Failure } from '../../../base/failure.ts';
-import type { CompletionRow } from '../../../core/dataset/completionRows.ts';
-import { EpochOrder } from '../../../core/dataset/epochOrder.ts';
-import { renderPrompt, type Template } from '../../../core/text/template.ts';
-import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
+import { Failure } from '../../../../base/failure.ts';
+import type { CompletionRow } from '../../../../core/dataset/completionRows.ts';
+import { EpochOrder } from '../../../../core/dataset/epochOrder.ts';
+import { renderPrompt, type Template } from '../../../../core/text/template.ts';
+import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
 import type { Sequence } from '../../learner.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { type CompletionRow, parseCompletionRows } from '../../../core/dataset/completionRows.ts';
-import { type Corpus, parseCorpus } from '../../../core/dataset/corpus.ts';
-import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
-import { checkpointFiles } from '../../../protocol/checkpointState.ts';
-import { readDataFile } from '../../../runs/openDataset.ts';
+import { type CompletionRow, parseCompletionRows } from '../../../../core/dataset/completionRows.ts';
+import { type Corpus, parseCorpus } from '../../../../core/dataset/corpus.ts';
+import type { ResolvedRecipe } from '../../../../core/recipe/resolvedRecipe.ts';
+import { checkpointFiles } from '../../../../protocol/checkpointState.ts';
+import { readDataFile } from '../../../../runs/openDataset.ts';
 import { readCheckpoint, type StoredCheckpoint } from '../checkpointFolder.ts';
 
 /** Files that stages imitate, before anything is known of a vocabulary; each by the number of its stage. */

@@ -1,5 +1,5 @@
-import type { ProblemSource } from '../../../core/dataset/problemSource.ts';
-import type { ResolvedPretrainStage, ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import type { ProblemSource } from '../../../../core/dataset/problemSource.ts';
+import type { ResolvedPretrainStage, ResolvedRecipe } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { ModelAndTokenizer } from '../resolveModel.ts';
 import { CompletionTexts } from './completionTexts.ts';
 import type { ImitationFiles } from './imitationFiles.ts';

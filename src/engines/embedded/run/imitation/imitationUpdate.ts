@@ -1,6 +1,6 @@
-import { learningRateAt } from '../../../core/grpo/learningRate.ts';
-import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
-import type { ResolvedUpdatingStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { learningRateAt } from '../../../../core/grpo/learningRate.ts';
+import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
+import type { ResolvedUpdatingStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { Sequence, SftRow } from '../../learner.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
 

@@ -1,5 +1,5 @@
-import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
-import type { ResolvedPretrainStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
+import type { ResolvedPretrainStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { Sequence } from '../../learner.ts';
 import type { StageHost, Verdict } from '../stageHost.ts';
 import { imitationUpdate } from './imitationUpdate.ts';

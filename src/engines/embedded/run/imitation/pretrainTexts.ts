@@ -1,8 +1,8 @@
-import { Failure } from '../../../base/failure.ts';
-import type { Corpus } from '../../../core/dataset/corpus.ts';
-import { EpochOrder } from '../../../core/dataset/epochOrder.ts';
-import type { ProblemSource } from '../../../core/dataset/problemSource.ts';
-import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
+import { Failure } from '../../../../base/failure.ts';
+import type { Corpus } from '../../../../core/dataset/corpus.ts';
+import { EpochOrder } from '../../../../core/dataset/epochOrder.ts';
+import type { ProblemSource } from '../../../../core/dataset/problemSource.ts';
+import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
 import type { Sequence } from '../../learner.ts';
 
 /** Texts in tokens, bos to eos; every token but the first is learned. */

@@ -1,7 +1,7 @@
-import { Failure } from '../../../base/failure.ts';
-import { parseTokenizerJson } from '../../../core/text/parseTokenizerJson.ts';
-import type { Tokenizer } from '../../../core/text/tokenizer.ts';
-import type { ModelShape } from '../../learner.ts';
+import { Failure } from '../../../../base/failure.ts';
+import { parseTokenizerJson } from '../../../../core/text/parseTokenizerJson.ts';
+import type { Tokenizer } from '../../../../core/text/tokenizer.ts';
+import type { ModelShape } from '../../../shared/modelShape.ts';
 import { parameterCount, parameterSpecs } from '../../model/parameters.ts';
 import { type StoredCheckpoint, storedParameters } from '../checkpointFolder.ts';
 import type { ModelAndTokenizer } from '../resolveModel.ts';

@@ -1,6 +1,11 @@
-import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
-import { estimateAdvantages, explainedVariance, tokenRewards, whiten } from '../../../core/ppo/advantageEstimation.ts';
-import type { ResolvedPpoStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
+import {
+	estimateAdvantages,
+	explainedVariance,
+	tokenRewards,
+	whiten,
+} from '../../../../core/ppo/advantageEstimation.ts';
+import type { ResolvedPpoStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken } from '../../learner.ts';
 import type { GenerationBatch, Rollout } from '../generationBatch.ts';
 import type { StageHost } from '../stageHost.ts';

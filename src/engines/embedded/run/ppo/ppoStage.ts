@@ -1,8 +1,8 @@
-import { Random } from '../../../base/random.ts';
-import { learningRateAt } from '../../../core/grpo/learningRate.ts';
-import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
-import { policyMetrics, valueClipShare } from '../../../core/ppo/ppoMetrics.ts';
-import type { ResolvedPpoStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { Random } from '../../../../base/random.ts';
+import { learningRateAt } from '../../../../core/grpo/learningRate.ts';
+import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
+import { policyMetrics, valueClipShare } from '../../../../core/ppo/ppoMetrics.ts';
+import type { ResolvedPpoStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { CriticRow, PerToken, PpoRow, UpdateResult } from '../../learner.ts';
 import { addBatchMetrics, type GraphRow, writeBatch } from '../batchReport.ts';
 import { nextGeneration } from '../generationBatch.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { Failure } from '../../../base/failure.ts';
-import { Random } from '../../../base/random.ts';
-import { type PairText, type PairTexts, parsePairs } from '../../../core/preference/pairRows.ts';
-import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
-import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
-import { readDataFile } from '../../../runs/openDataset.ts';
+import { Failure } from '../../../../base/failure.ts';
+import { Random } from '../../../../base/random.ts';
+import { type PairText, type PairTexts, parsePairs } from '../../../../core/preference/pairRows.ts';
+import type { ResolvedRecipe } from '../../../../core/recipe/resolvedRecipe.ts';
+import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
+import { readDataFile } from '../../../../runs/openDataset.ts';
 import type { Sequence } from '../../learner.ts';
 import type { ModelAndTokenizer } from '../resolveModel.ts';
 

@@ -1,7 +1,7 @@
-import { learningRateAt } from '../../../core/grpo/learningRate.ts';
-import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
-import { inEvaluation, type JudgedPair, scoreMetrics } from '../../../core/preference/pairLoss.ts';
-import type { ResolvedRewardModelStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { learningRateAt } from '../../../../core/grpo/learningRate.ts';
+import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
+import { inEvaluation, type JudgedPair, scoreMetrics } from '../../../../core/preference/pairLoss.ts';
+import type { ResolvedRewardModelStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken, Sequence } from '../../learner.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { type PreferencePairs, rowsOf, type TokenPair } from './pairFiles.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
-import { parseBoundedJson } from '../../../base/boundedJson.ts';
-import { Failure } from '../../../base/failure.ts';
-import { Random } from '../../../base/random.ts';
-import type { CompletionRow } from '../../../core/dataset/completionRows.ts';
-import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
-import type { ResolvedRejectionStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { parseBoundedJson } from '../../../../base/boundedJson.ts';
+import { Failure } from '../../../../base/failure.ts';
+import { Random } from '../../../../base/random.ts';
+import type { CompletionRow } from '../../../../core/dataset/completionRows.ts';
+import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
+import type { ResolvedRejectionStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import {
 	type DropCounts,
 	dropReason,
@@ -14,10 +14,10 @@ import {
 	type KeepSettings,
 	keepTogether,
 	noDrops,
-} from '../../../core/rejection/keepCompletions.ts';
-import { correctness, judgingReward } from '../../../core/reward/correctness.ts';
-import { decode } from '../../../protocol/decode.ts';
-import { judgeOutcomes } from '../../shared/judgeOutcomes.ts';
+} from '../../../../core/rejection/keepCompletions.ts';
+import { correctness, judgingReward } from '../../../../core/reward/correctness.ts';
+import { decode } from '../../../../protocol/decode.ts';
+import { judgeOutcomes } from '../../../shared/judgeOutcomes.ts';
 import { addBatchMetrics, writeBatch } from '../batchReport.ts';
 import { type GenerationBatch, nextGeneration, type Rollout, type SamplingStage } from '../generationBatch.ts';
 import type { StageHost, Verdict } from '../stageHost.ts';

@@ -2,7 +2,7 @@
 
 A decoder with learned absolute positions, pre-norm blocks (RMS norm), attention whose queries, keys and values come
 from one matrix, and a SiLU feed-forward layer without gate; the output matrix is not tied to the embedding. There are
-no biases. See `src/engine/model/transformer.ts`, which computes the same.
+no biases. See `src/engines/embedded/model/transformer.ts`, which computes the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.utils import can_return_tuple
 
 NORM_EPSILON = 1e-5
-"""As in `src/engine/model/rmsNorm.ts`."""
+"""As in `src/engines/embedded/model/rmsNorm.ts`."""
 
 
 class LabConfig(PreTrainedConfig):
@@ -169,7 +169,7 @@ class LabPreTrainedModel(PreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """
-        Deviations as in `src/engine/model/parameters.ts`: 1/sqrt(inputs), and 1/sqrt(2 layers inputs) where a
+        Deviations as in `src/engines/embedded/model/parameters.ts`: 1/sqrt(inputs), and 1/sqrt(2 layers inputs) where a
         block writes into the residual stream (Radford et al. 2019, section 2.3); 0.02 for embeddings and output.
         """
         # Only what lies in a module itself may be touched here: the loader asks module by module which weights it has.

@@ -21,7 +21,7 @@ END_SECONDS = 120.0
 
 class ClusterDriver:
     """
-    `src/driver/main.ts` with `--join`: the trainer comes to it over its socket. It ends with the run, or when this
+    `src/engines/driver/main.ts` with `--join`: the trainer comes to it over its socket. It ends with the run, or when this
     process ends, since that is when its standard input does.
     """
 

@@ -1,6 +1,6 @@
 """
 What a job tells through its log where the driver elsewhere does not see the storage: lines with a prefix and a JSON
-object behind it, as `src/driver/ray/logFrames.ts` reads them.
+object behind it, as `src/engines/driver/ray/logFrames.ts` reads them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ..failure import Failure
 from .settings import Settings
 
 DATA = "{{data}}"
-"""Stands for the folder of packed data in what the driver has sent; as in `src/driver/ray/jobPackage.ts`."""
+"""Stands for the folder of packed data in what the driver has sent; as in `src/engines/driver/ray/jobPackage.ts`."""
 
 
 @dataclass(frozen=True)

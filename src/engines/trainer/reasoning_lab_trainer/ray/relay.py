@@ -20,7 +20,7 @@ SECONDS = 600.0
 
 
 def ask(folder: Path, method: str, params: Any, seconds: float = SECONDS) -> dict[str, Any]:
-    """The answer of the run's driver, as `src/driver/ray/requestFolder.ts` writes it."""
+    """The answer of the run's driver, as `src/engines/driver/ray/requestFolder.ts` writes it."""
     name = f"{uuid.uuid4().hex}.json"
     request, answer = folder / "requests" / name, folder / "answers" / name
     request.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the job is to do: job.json of its package, as `src/driver/ray/jobPackage.ts` writes it."""
+"""What the job is to do: job.json of its package, as `src/engines/driver/ray/jobPackage.ts` writes it."""
 
 from __future__ import annotations
 

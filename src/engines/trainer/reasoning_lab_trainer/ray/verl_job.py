@@ -22,7 +22,7 @@ from .place import Place, announce, find_place, prepare, write_failed
 from .settings import Settings, read_settings
 
 RUN = "{{run}}"
-"""Stands for the folder of the run; as in `src/driver/ray/verl/verlOverrides.ts`."""
+"""Stands for the folder of the run; as in `src/engines/driver/ray/verl/verlOverrides.ts`."""
 
 
 def main() -> int:

@@ -7,13 +7,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Failure } from '../../../../src/base/failure.ts';
-import { clusterAddress, clusterHeaders, clusterOf } from '../../../../src/driver/ray/clusterAddress.ts';
-import { JobLog } from '../../../../src/driver/ray/jobLog.ts';
-import { JobsApi } from '../../../../src/driver/ray/jobsApi.ts';
-import { FrameReader } from '../../../../src/driver/ray/textSocket.ts';
-import { zipArchive } from '../../../../src/driver/ray/zipArchive.ts';
-import { temporaryFolder } from '../../runs/runFixtures.ts';
+import type { Failure } from '../../../../../src/base/failure.ts';
+import { clusterAddress, clusterHeaders, clusterOf } from '../../../../../src/engines/driver/ray/clusterAddress.ts';
+import { JobLog } from '../../../../../src/engines/driver/ray/jobLog.ts';
+import { JobsApi } from '../../../../../src/engines/driver/ray/jobsApi.ts';
+import { FrameReader } from '../../../../../src/engines/driver/ray/textSocket.ts';
+import { zipArchive } from '../../../../../src/engines/driver/ray/zipArchive.ts';
+import { temporaryFolder } from '../../../runs/runFixtures.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -4,12 +4,12 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { framePrefix, readFrame } from '../../../../src/driver/ray/logFrames.ts';
-import { RunMirror } from '../../../../src/driver/ray/runMirror.ts';
-import { ShadowFolder } from '../../../../src/driver/ray/shadowFolder.ts';
-import { readEvents, readRecord } from '../../../../src/runs/runReader.ts';
-import { RunWriter } from '../../../../src/runs/runWriter.ts';
-import { beforeRemoval, initialRecord, metricsLine, rollout, temporaryFolder } from '../../runs/runFixtures.ts';
+import { framePrefix, readFrame } from '../../../../../src/engines/driver/ray/logFrames.ts';
+import { RunMirror } from '../../../../../src/engines/driver/ray/runMirror.ts';
+import { ShadowFolder } from '../../../../../src/engines/driver/ray/shadowFolder.ts';
+import { readEvents, readRecord } from '../../../../../src/runs/runReader.ts';
+import { RunWriter } from '../../../../../src/runs/runWriter.ts';
+import { beforeRemoval, initialRecord, metricsLine, rollout, temporaryFolder } from '../../../runs/runFixtures.ts';
 
 const program = `
 import sys
@@ -34,7 +34,7 @@ test('a run that a job tells through its log is mirrored, through restarts on bo
 		stdio: ['pipe', 'pipe', 'inherit'],
 		env: {
 			...process.env,
-			PYTHONPATH: join(import.meta.dirname, '../../../../src/trainer'),
+			PYTHONPATH: join(import.meta.dirname, '../../../../../src/engines/trainer'),
 			PYTHONDONTWRITEBYTECODE: '1',
 		},
 	});

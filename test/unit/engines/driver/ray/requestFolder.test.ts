@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Failure } from '../../../../src/base/failure.ts';
-import { FolderControl, RequestFolder } from '../../../../src/driver/ray/requestFolder.ts';
-import type { ControlHandlers } from '../../../../src/rpc/controlServer.ts';
-import { beforeRemoval, temporaryFolder } from '../../runs/runFixtures.ts';
+import { Failure } from '../../../../../src/base/failure.ts';
+import { FolderControl, RequestFolder } from '../../../../../src/engines/driver/ray/requestFolder.ts';
+import type { ControlHandlers } from '../../../../../src/rpc/controlServer.ts';
+import { beforeRemoval, temporaryFolder } from '../../../runs/runFixtures.ts';
 
 const quick = { pollMs: 10 };
 const patience = () => AbortSignal.timeout(60_000);

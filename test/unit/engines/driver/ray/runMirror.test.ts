@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { appendFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { RunMirror } from '../../../../src/driver/ray/runMirror.ts';
-import { listCheckpoints, readEvents, readRecord } from '../../../../src/runs/runReader.ts';
-import { RunWriter } from '../../../../src/runs/runWriter.ts';
-import { beforeRemoval, initialRecord, metricsLine, rollout, temporaryFolder } from '../../runs/runFixtures.ts';
+import { RunMirror } from '../../../../../src/engines/driver/ray/runMirror.ts';
+import { listCheckpoints, readEvents, readRecord } from '../../../../../src/runs/runReader.ts';
+import { RunWriter } from '../../../../../src/runs/runWriter.ts';
+import { beforeRemoval, initialRecord, metricsLine, rollout, temporaryFolder } from '../../../runs/runFixtures.ts';
 
 interface Pair {
 	readonly there: string;

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseRecipeOrThrow } from '../../../../../src/core/recipe/parseRecipe.ts';
-import { resolveRecipe } from '../../../../../src/core/recipe/resolve.ts';
-import type { ResolvedRecipe } from '../../../../../src/core/recipe/resolvedRecipe.ts';
-import { hydraValue, verlArguments, verlSettings } from '../../../../../src/driver/ray/verl/verlOverrides.ts';
+import { parseRecipeOrThrow } from '../../../../../../src/core/recipe/parseRecipe.ts';
+import { resolveRecipe } from '../../../../../../src/core/recipe/resolve.ts';
+import type { ResolvedRecipe } from '../../../../../../src/core/recipe/resolvedRecipe.ts';
+import {
+	hydraValue,
+	verlArguments,
+	verlSettings,
+} from '../../../../../../src/engines/driver/ray/verl/verlOverrides.ts';
 
 const facts = { id: 'gsm8k-1', submission: 'gsm8k-1', promptLength: 768 };
 
@@ -47,13 +51,13 @@ function recipe(stage: object, more: object = {}): ResolvedRecipe {
 
 test('a recipe in the settings of verl, as they were written once', async () => {
 	const written = verlArguments(verlSettings(recipe({}), facts), { 'trainer.nnodes': 2, 'reward_model.enable': false });
-	const path = join(import.meta.dirname, '../../../../fixtures/verl-config/grpo.json');
+	const path = join(import.meta.dirname, '../../../../../fixtures/verl-config/grpo.json');
 	const golden: unknown = JSON.parse(await readFile(path, 'utf8'));
 	assert.deepEqual(written, golden, JSON.stringify(written, null, '\t'));
 });
 
 test('every name is one of verl 0.7.0', async () => {
-	const path = join(import.meta.dirname, '../../../../fixtures/verl-config/names-0.7.0.txt');
+	const path = join(import.meta.dirname, '../../../../../fixtures/verl-config/names-0.7.0.txt');
 	const names = new Set((await readFile(path, 'utf8')).trim().split('\n'));
 	for (const stage of [{}, { type: 'rloo', loss_type: undefined, beta: 0.1 }]) {
 		const settings = verlSettings(recipe(stage, { pytorch: { lora: { r: 8 } } }), facts);

@@ -1,0 +1,10 @@
+/** Sizes of a decoder-only transformer. */
+export interface ModelShape {
+	readonly vocabulary: number;
+	/** Longest prompt + completion, in tokens. */
+	readonly context: number;
+	readonly width: number;
+	readonly heads: number;
+	readonly layers: number;
+	readonly feedForward: number;
+}
