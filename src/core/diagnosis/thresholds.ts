@@ -13,197 +13,205 @@ export interface Threshold {
 const threshold = (value: number, unit: string, why: string): Threshold => ({ value, unit, why });
 
 export const thresholds = {
-	degradeBatches: threshold(10, 'batches', 'The mean of ten batches scatters by a third of what one does.'),
+	degradeBatches: threshold(10, 'batches', 'The mean of ten batches has a third of the scatter of a single one.'),
 	openingBatches: threshold(
 		3,
 		'batches',
-		'The first batch is sampled before any update, the next two after one and two: with a rate that ruins a policy within a few updates, later ones no longer show what it began with.',
+		'The first batch is sampled before any update, the next two after one and two updates: if the rate ruins a policy within a few updates, later batches no longer show the starting level.',
 	),
 	degradeShare: threshold(
 		0.25,
 		'of reward_std',
-		'A quarter of what completions differ by is a fall that is plain to see on a chart; for a reward of 0 or 1 it is 0.12 of accuracy at most.',
+		'A drop of a quarter of the reward spread is plain to see on a chart; for a 0/1 reward it is at most 0.12 of accuracy.',
 	),
 	degradeErrors: threshold(
 		4,
 		'standard errors',
-		'A run is looked at after each of hundreds of batches, against the same first ones: at four standard errors (3 in 100,000 by chance) that stays rare, at three one flat run in forty would be called ruined.',
+		'A run is tested after each of hundreds of batches against the same first ones: at four standard errors (3 in 100,000 by chance) false alarms stay rare; at three, one flat run in forty would be flagged.',
 	),
-	degradeEvaluations: threshold(2, 'evaluations', 'One alone may be below by chance, 95% intervals apart or not.'),
+	degradeEvaluations: threshold(
+		2,
+		'evaluations',
+		'One evaluation may be low by chance, even with disjoint 95% intervals.',
+	),
 	rateCut: threshold(
 		10,
 		'times lower',
-		'Rates are searched for in powers of ten (common practice from Bengio 2012 on), and a rate that ruins a policy within tens of updates is not wrong by a factor of two.',
+		'Learning rates are searched in powers of ten (common practice since Bengio 2012), and a rate that ruins a policy within tens of updates is off by more than a factor of two.',
 	),
 	usualBeta: threshold(0.04, '', 'The KL coefficient of GRPO in DeepSeekMath (Shao et al. 2024, section 4.2).'),
 
 	deadShare: threshold(
 		0.8,
 		'share of groups',
-		'Of five groups four teach nothing, so a batch costs five times what it teaches. DAPO (Yu et al. 2025, section 3.2) saw the share grow all through training and samples again because of it; below this it is the ordinary state of a task that is being learned.',
+		'If four groups in five have no gradient, a batch costs five times what it contributes. DAPO (Yu et al. 2025, section 3.2) saw this share grow throughout training and resamples because of it; below this limit it is normal for a task being learned.',
 	),
-	deadBatches: threshold(20, 'batches', 'One batch has few groups: its share is noise.'),
-	deadCauseShare: threshold(0.5, 'share of dead groups', 'A cause is named when it explains most of them.'),
+	deadBatches: threshold(20, 'batches', 'One batch has few groups, so its share is noisy.'),
+	deadCauseShare: threshold(0.5, 'share of dead groups', 'A cause is named if it explains most of them.'),
 	hopelessShare: threshold(
 		0.01,
 		'share of completions',
-		'Right once in a hundred, a group of eight has one in twelve batches.',
+		'At 1 correct in 100, a group of eight contains a correct completion once in twelve batches.',
 	),
 	coldTemperature: threshold(
 		0.7,
 		'',
-		'GRPO recipes sample at 0.9 to 1; at 0.7 a token of probability 0.1 against 0.9 comes up half as often.',
+		'GRPO recipes sample at 0.9 to 1; at 0.7 a token with probability 0.1 against 0.9 is sampled half as often.',
 	),
 	hotterBy: threshold(
 		1.5,
 		'times the temperature',
-		'POLARIS (An et al. 2025) raises temperature to 1.4 and more where diversity runs out.',
+		'POLARIS (An et al. 2025) raises temperature to 1.4 and more when diversity runs out.',
 	),
-	solvedAccuracy: threshold(
-		0.9,
-		'share',
-		'From here on a task counts as solved: little is left to be learned from it.',
-	),
+	solvedAccuracy: threshold(0.9, 'share', 'Above this accuracy a task counts as solved: little is left to learn.'),
 
 	entropyShare: threshold(
 		0.1,
 		'of the entropy at the beginning of the stage',
-		'Entropy is spent for reward (Cui et al. 2025: R = -a exp(H) + b) and most of it early, so a fall alone is no fault: a healthy run of the demo ends at a fifth of where it began.',
+		'Entropy is traded for reward (Cui et al. 2025: R = -a exp(H) + b), most of it early, so a drop alone is not a problem: a healthy run of the demo ends at a fifth of its initial entropy.',
 	),
 	entropyFloor: threshold(
 		0.05,
 		'nats per token',
-		'A policy that still has more than this explores, whatever it had before.',
+		'A policy with more entropy than this still explores, whatever its initial entropy was.',
 	),
 	entropyDead: threshold(
 		0.3,
-		'share of groups that are not all right',
-		'A level of entropy alone is no fault where the stage began with it: short answers need little. Policies of little entropy that learn had one group in ten without a difference among these, policies that had collapsed four or more.',
+		'share of groups that are not all correct',
+		'A low level of entropy is not a problem if the stage started there: short answers need little. Among low-entropy policies, those that learned had one such group in ten without reward variance; collapsed ones had four or more.',
 	),
 	entropyHotter: threshold(
 		2.5,
 		'times the temperature',
 		'POLARIS (An et al. 2025) goes to 1.4 and more for policies that still have entropy; one without needs more.',
 	),
-	entropyBatches: threshold(20, 'batches', 'Updates of one batch differ.'),
+	entropyBatches: threshold(20, 'batches', 'Updates of one batch vary.'),
 
 	klMean: threshold(
 		1,
 		'nats per token',
-		'Runs that go well stay below a few tenths. At 1 nat for each token the reference would hardly ever have written any of the completions.',
+		'Healthy runs stay below a few tenths. At 1 nat per token, the reference would hardly ever have written any of the completions.',
 	),
 	klGrowth: threshold(
 		5,
 		'times the median before',
-		'A level that the run has always had is a choice of beta, not an event.',
+		'A level that the run has had all along reflects the choice of beta, not an event.',
 	),
-	klBatches: threshold(10, 'updates', 'k3 is heavy-tailed, one token can make an update: hence the median of several.'),
+	klBatches: threshold(
+		10,
+		'updates',
+		'k3 is heavy-tailed and one token can dominate an update, hence the median of several.',
+	),
 	policyKl: threshold(
 		0.1,
 		'nats per token',
-		'PPO implementations stop an epoch at 0.01 to 0.05 (Spinning Up, target_kl 0.01 x 1.5); ten times that is no small step any more.',
+		'PPO implementations stop an epoch at 0.01 to 0.05 (Spinning Up, target_kl 0.01 x 1.5); ten times that is no longer a small step.',
 	),
 
 	lengthGrowth: threshold(
 		2,
 		'times the length before',
-		'Length that grows along with reward is how thinking is learned (DeepSeek-R1, figure 3); twice the tokens for the same reward are not.',
+		'Length that grows with reward is how reasoning is learned (DeepSeek-R1, figure 3); twice the tokens for the same reward is not.',
 	),
 	lengthShrink: threshold(0.4, 'times the length before', 'Short answers are fine as long as they earn as much.'),
-	lengthBatches: threshold(30, 'batches', 'Long enough for reward to answer to length.'),
+	lengthBatches: threshold(30, 'batches', 'Long enough for reward to respond to length.'),
 	overlongShare: threshold(
 		0.25,
 		'share of completions',
-		'A truncated completion earns nothing whatever it was about to say, so from a quarter on the limit decides about the reward (DAPO, section 3.4, filters them for that noise).',
+		'A truncated completion earns nothing whatever it was about to say, so from a quarter on, the limit drives the reward (DAPO, section 3.4, filters them for that noise).',
 	),
-	overlongBatches: threshold(20, 'batches', 'A model that has yet to learn to end does so within a few.'),
+	overlongBatches: threshold(20, 'batches', 'A model that has yet to learn to stop does so within a few batches.'),
 
-	squeezedShare: threshold(0.5, 'share of completions', 'With most completions truncated, ending early is what earns.'),
-	squeezedLength: threshold(0.8, 'of the length at first', 'A fifth shorter is more than lengths scatter by.'),
+	squeezedShare: threshold(
+		0.5,
+		'share of completions',
+		'When most completions are truncated, stopping early is what gets rewarded.',
+	),
+	squeezedLength: threshold(0.8, 'of the initial length', 'A fifth shorter is more than the usual scatter of lengths.'),
 
 	dominantShare: threshold(
 		0.9,
 		'share of the variance of the weighted components',
-		'Advantages are made of differences within groups: what does not vary is not trained.',
+		'Advantages come from differences within groups: what does not vary is not trained.',
 	),
-	dominantBatches: threshold(20, 'batches', 'Deviations of single batches scatter.'),
+	dominantBatches: threshold(20, 'batches', 'Standard deviations of single batches are noisy.'),
 	dominantLookback: threshold(
 		100,
 		'batches',
-		'What learns slowly has risen by then, and what does not is not about to.',
+		'By then even slow learning shows a rise; without one, none is to be expected.',
 	),
 	balancedShare: threshold(
 		0.1,
-		'of the deviation of the reward that judges answers',
-		'A tenth of the deviation is a hundredth of the variance: it decides between completions that are equally right, and a reward that pulls away from right answers is still outweighed.',
+		'of the SD of the correctness reward',
+		'A tenth of the SD is a hundredth of the variance: it breaks ties between equally correct completions, and a reward that pulls away from correct answers is still outweighed.',
 	),
 
-	formatLearnt: threshold(0.9, 'of the largest format reward', 'Learned: nine of ten completions have it.'),
-	formatBatches: threshold(60, 'batches', 'How long correctness may wait once the format is there.'),
+	formatLearnt: threshold(0.9, 'of the largest format reward', 'Nine completions in ten have the format.'),
+	formatBatches: threshold(60, 'batches', 'How long correctness may take once the format is learned.'),
 	flatBelow: threshold(
 		0.3,
 		'share',
-		'A policy that is right more often than this has groups to learn from: standing still there is a plateau, which has other reasons than the form.',
+		'A policy with a higher accuracy than this has groups to learn from: no progress there is a plateau, which has causes other than format.',
 	),
-	flatRise: threshold(0.05, 'share', 'Less than what a batch of a hundred completions scatters by.'),
+	flatRise: threshold(0.05, 'share', 'Less than the scatter of a batch of a hundred completions.'),
 
 	hackingRise: threshold(
 		0.5,
 		'standard deviations of reward in a batch',
-		'A rise that is plain to see: half of what completions differ by at all.',
+		'A rise that is plain to see: half the reward spread of a batch.',
 	),
-	hackingEvaluations: threshold(3, 'evaluations', 'Two that did not rise are chance.'),
-	hackingBatches: threshold(50, 'batches', 'What is learned shows on held-out problems a little later.'),
+	hackingEvaluations: threshold(3, 'evaluations', 'Two measurements without a rise may be chance.'),
+	hackingBatches: threshold(50, 'batches', 'Held-out problems show what was learned a little later.'),
 
 	loopShare: threshold(
 		0.5,
 		'share of 4-grams that occurred before',
-		'Thinking repeats a formula or a phrase now and then; where every other 4-gram has been there before, it goes in circles. n-grams of words as in the repetition penalty of Yeo et al. 2025 and open-r1.',
+		'Reasoning repeats a formula or a phrase now and then; when every other 4-gram has occurred before, it is looping. n-grams of words as in the repetition penalty of Yeo et al. 2025 and open-r1.',
 	),
 	loopWords: threshold(50, 'n-grams', 'Shorter texts repeat by chance.'),
-	loopRollouts: threshold(0.1, 'share of rollouts', 'A few loops at temperature 1 are ordinary.'),
-	loopSteps: threshold(5, 'steps with rollouts', 'One step has few rollouts.'),
+	loopRollouts: threshold(0.1, 'share of rollouts', 'A few loops at temperature 1 are normal.'),
+	loopSteps: threshold(5, 'steps with rollouts', 'A single step has few rollouts.'),
 
-	stillBatches: threshold(40, 'batches', 'Twice the batches that other rules wait for: a late start is no standstill.'),
+	stillBatches: threshold(40, 'batches', 'Twice as many batches as other rules wait for: a late start is not a stall.'),
 	stillBound: threshold(
 		0.02,
 		'share',
-		'By Pinsker no share of completions can have moved by more than sqrt(KL / 2), KL in nats per completion: below two in a hundred nothing that is learned could show in 400 held-out problems.',
+		'By Pinsker, the probability of any set of completions can have moved by at most sqrt(KL / 2), KL in nats per completion: below 0.02, nothing learned could show on 400 held-out problems.',
 	),
 	betaHigh: threshold(
 		1,
 		'',
-		'The best policy under a KL term is the reference times exp(advantage / beta). Advantages have deviation 1 and right and wrong are about two apart, so at 1 the odds of a right completion grow by e^2 at most, ever; at 5 by e^0.4, half as much again. Recipes use 0 to 0.1.',
+		'The optimal policy under a KL term is the reference times exp(advantage / beta). Advantages have SD 1 and correct and incorrect are about two apart, so at beta 1 the odds of a correct completion can grow by at most e^2; at 5 by e^0.4, or half as much again. Recipes use 0 to 0.1.',
 	),
 	clippedShare: threshold(
 		0.05,
 		'share of tokens',
-		'With a range of 0.2 a few tokens in a hundred or fewer are clipped (DAPO, section 3.1).',
+		'With a range of 0.2, at most a few tokens in a hundred are clipped (DAPO, section 3.1).',
 	),
 	epsilonLow: threshold(
 		0.02,
 		'',
-		'Ranges of 0.1 to 0.3 are used token by token (Schulman et al. 2017; DAPO 0.2 and 0.28); ten times smaller ones belong to ratios of whole sequences.',
+		'Ranges of 0.1 to 0.3 are used for per-token ratios (Schulman et al. 2017; DAPO 0.2 and 0.28); ranges ten times smaller belong to whole-sequence ratios.',
 	),
-	usualEpsilon: threshold(0.2, '', "PPO's, and the default of recipes."),
+	usualEpsilon: threshold(0.2, '', 'The value used by PPO and the recipe default.'),
 	errorBatches: threshold(
 		5,
 		'of the last 10 batches',
-		'A timeout now and then is not a fault of the code; in every other batch it is.',
+		'An occasional timeout is not a bug; a failure in every other batch is.',
 	),
-	repeatPairs: threshold(50, 'pairs', 'Fewer equal completions are too few to tell.'),
+	repeatPairs: threshold(50, 'pairs', 'Fewer pairs of identical completions prove nothing.'),
 	repeatDiffer: threshold(
 		0.1,
 		'share of pairs',
-		'A reward that is a function of prompt and completion never differs; a judge at temperature 0 does now and then.',
+		'A deterministic reward never differs; a judge at temperature 0 does now and then.',
 	),
-	mixedLetters: threshold(0.1, 'share of letters', 'One term or name of another language is ordinary.'),
-	mixedShare: threshold(0.2, 'share of completions', 'One completion in five is no slip any more.'),
-	languageWeight: threshold(1, '', 'DeepSeek-R1 (section 2.3.2) adds language consistency to accuracy as it is.'),
+	mixedLetters: threshold(0.1, 'share of letters', 'One term or name of another language is normal.'),
+	mixedShare: threshold(0.2, 'share of completions', 'One completion in five is no longer a slip.'),
+	languageWeight: threshold(1, '', 'DeepSeek-R1 (section 2.3.2) adds language consistency to accuracy unweighted.'),
 	agreeShare: threshold(
 		0.75,
 		'share of a group',
-		'Completions that reach one answer by different ways are rarely wrong together (self-consistency, Wang et al. 2022).',
+		'Completions that reach the same answer in different ways are rarely wrong together (self-consistency, Wang et al. 2022).',
 	),
 	agreedWrong: threshold(
 		0.1,
@@ -213,57 +221,57 @@ export const thresholds = {
 	agreedGap: threshold(
 		0.2,
 		'share',
-		'Training and held-out problems of one task differ by a few points in accuracy; by so much only where the problems or their keys differ.',
+		'Training and held-out accuracy on one task differ by a few points; they differ by this much only if the problems or their keys differ.',
 	),
 
 	nanRows: threshold(
 		2,
 		'of the last 10 updates',
-		'Mixed precision skips a single update whose gradient overflowed; it is not followed by more.',
+		'Mixed precision skips a single update whose gradient overflowed; several in a row are something else.',
 	),
 
 	mismatchKl: threshold(
 		0.01,
 		'nats per token',
-		'About 0.001 is usual between vLLM and a trainer (NeMo-RL, guide to GRPO, gen_kl_error); runs that collapsed were seen to pass ten times that (Liu et al. 2025, When Speed Kills Stability).',
+		'About 0.001 is usual between vLLM and a trainer (NeMo-RL, GRPO guide, gen_kl_error); collapsed runs exceeded ten times that (Liu et al. 2025, When Speed Kills Stability).',
 	),
 	mismatchDifference: threshold(
 		0.05,
 		'nats per token',
-		'NeMo-RL calls a mean factor of 1.01 to 1.02 between the two probabilities of a token reason to look; 0.05 is a factor of 1.05.',
+		'NeMo-RL investigates from a mean factor of 1.01 to 1.02 between the two probabilities of a token; 0.05 is a factor of 1.05.',
 	),
 	mismatchRatio: threshold(
 		0.1,
 		'away from 1',
-		'The mean ratio hovers around 1 with some noise (NeMo-RL, sampling importance ratio); a bias is a difference of weights, templates or temperature.',
+		'The mean ratio fluctuates around 1 (NeMo-RL, sampling importance ratio); a bias means different weights, templates or temperatures.',
 	),
-	mismatchBatches: threshold(10, 'batches', 'A first batch may be sampled before weights are in step.'),
+	mismatchBatches: threshold(10, 'batches', 'The first batch may be sampled before weights are in sync.'),
 
 	throughputShare: threshold(
 		0.4,
 		'of the median so far',
-		'Lengths and neighbors on the machine change speed by a factor of two in ordinary runs.',
+		'Completion lengths and other processes change speed by a factor of two in normal runs.',
 	),
-	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations pass.'),
+	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations are over within a few batches.'),
 
 	stalledSeconds: threshold(
 		60,
 		'seconds',
-		'A heartbeat is written every 5 s; a busy disk or a garbage collection is over in less.',
+		'A heartbeat is written every 5 s; a busy disk or a garbage collection takes less than this.',
 	),
 	stalledGaps: threshold(
 		10,
 		'times the median gap between rows',
-		'Evaluations, checkpoints and retries of a judge are some batches long.',
+		'Evaluations, checkpoints and judge retries can take as long as several batches.',
 	),
 	stalledLongest: threshold(
 		2,
 		'times the longest gap of the last 20 rows',
-		'What has happened before may happen again.',
+		'A gap that occurred before may occur again.',
 	),
 
 	/** Nothing but NaN is said before. */
-	shortRun: threshold(20, 'batches', 'A young run has no course yet.'),
+	shortRun: threshold(20, 'batches', 'A young run has no trend yet.'),
 } as const satisfies Record<string, Threshold>;
 export type ThresholdName = keyof typeof thresholds;
 

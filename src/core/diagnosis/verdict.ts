@@ -69,7 +69,7 @@ export function noAlertsSummary(batches: number, unsampled: number): Pick<Verdic
 	const needed = limit('shortRun');
 	if (batches >= needed) return { kind: 'clear', summary: 'No issues detected.' };
 	if (batches === 0 && unsampled > 0) {
-		return { kind: 'short', summary: 'No generation batches to diagnose: only checked that losses are numbers.' };
+		return { kind: 'short', summary: 'No generation batches to diagnose; only checked losses for NaN.' };
 	}
 	return { kind: 'short', summary: `Too few batches to diagnose (${batches} of ${needed}).` };
 }

@@ -13,10 +13,10 @@ const phases: Readonly<Record<string, readonly [title: string, explanation: stri
 	reference: ['Reference', 'Forward passes of the reference.'],
 	advantages: ['Advantages', 'Computing advantages.'],
 	update: ['Update', 'Forward, backward and optimizer.'],
-	weights: ['Weights', 'Handing new weights to the sampler.'],
-	sync: ['Synchronizing', 'Processes wait for each other, and new weights go to the sampler.'],
-	data: ['Data', 'Reading rows and making tensors of them.'],
-	other: ['Everything else', 'What is left of the step: bookkeeping, and talk between processes.'],
+	weights: ['Weights', 'Sending new weights to the sampler.'],
+	sync: ['Synchronizing', 'Waiting for other processes, and sending new weights to the sampler.'],
+	data: ['Data', 'Reading rows and building tensors.'],
+	other: ['Other', 'The rest of the step: bookkeeping and communication between processes.'],
 	checkpoint: ['Checkpoint', 'Writing a checkpoint.'],
 	evaluate: ['Evaluation', 'Sampling and judging held-out problems.'],
 };
@@ -30,21 +30,21 @@ function rewardPart(name: string, part: string): Described {
 			group: 'reward',
 			better: 'down',
 			over: 'completions sampled for the generation batch',
-			explanation: `Completions on which the reward "${name}" failed: it raised, returned no number, or took too long. They are left out of their groups. Absent: none.`,
+			explanation: `Completions on which the reward "${name}" failed: it raised an error, returned no number, or timed out. They are left out of their groups. Absent: none.`,
 			healthy: 'absent',
 		};
 	}
 	const deviation = part === 'std';
 	return {
 		...plain,
-		title: deviation ? `${name}, deviation` : name,
+		title: deviation ? `${name} SD` : name,
 		unit: 'number',
 		group: 'reward',
 		better: deviation ? null : 'up',
-		over: `${deviation ? 'sample standard deviation (n - 1)' : 'mean'} over the ${batch} that it applies to`,
-		explanation: `The reward "${name}" by itself, before its weight.`,
+		over: `${deviation ? 'sample standard deviation (n - 1)' : 'mean'} over the ${batch} it applies to`,
+		explanation: `The reward "${name}" alone, before weighting.`,
 		healthy: deviation ? 'above 0 while there is something to learn' : null,
-		falls: deviation ? 'The component tells completions apart less and less: it no longer trains.' : null,
+		falls: deviation ? 'The component varies less and less between completions and no longer trains.' : null,
 	};
 }
 
@@ -65,9 +65,9 @@ function evaluationPart(name: string, part: string): Described {
 			title: `${name} ${part}`,
 			unit: 'share',
 			over: 'held-out problems',
-			explanation: `Share of problems of which at least one of ${passes[1]} samples is right.`,
-			healthy: 'above the accuracy; the distance is what training can still bring forth',
-			falls: 'The policy finds fewer of the solutions that it once found: it has narrowed.',
+			explanation: `Share of problems with at least one correct answer in ${passes[1]} samples.`,
+			healthy: 'above the accuracy; the gap is what training can still gain',
+			falls: 'The policy finds fewer of the solutions it once found: it has narrowed.',
 		};
 	}
 	if (part === 'reward') {
@@ -75,9 +75,9 @@ function evaluationPart(name: string, part: string): Described {
 			...common,
 			title: `${name} reward`,
 			unit: 'number',
-			explanation: 'Mean reward of sampled answers to problems that are not trained on.',
-			healthy: 'rises with the reward of training',
-			falls: 'With the reward of training rising: what is learned does not carry over.',
+			explanation: 'Mean reward of sampled answers to held-out problems.',
+			healthy: 'rises with the training reward',
+			falls: 'While the training reward rises: what is learned does not generalize.',
 		};
 	}
 	const title = evaluations[name] ?? `${name} ${part}`;
@@ -87,10 +87,10 @@ function evaluationPart(name: string, part: string): Described {
 		unit: part.startsWith('accuracy') ? 'share' : 'number',
 		explanation:
 			bound === ''
-				? 'Share of sampled answers that are right, on problems that are never trained on.'
-				: 'End of the 95% interval around the accuracy.',
-		healthy: bound === '' ? 'rises with the reward of training' : null,
-		falls: bound === '' ? 'With reward rising: the reward is gamed, or the policy overfits its problems.' : null,
+				? 'Share of correct sampled answers to held-out problems.'
+				: 'Bound of the 95% confidence interval of the accuracy.',
+		healthy: bound === '' ? 'rises with the training reward' : null,
+		falls: bound === '' ? 'While reward rises: the reward is being gamed, or the policy overfits its problems.' : null,
 	};
 }
 
@@ -105,7 +105,7 @@ export function describeBuiltName(name: string): Described | null {
 	if (part === '') return null;
 	if (space === 'time') {
 		const [title, explanation] = (Object.hasOwn(phases, part) ? phases[part] : null) ?? [part, `Phase "${part}".`];
-		const over = 'everything since the line before';
+		const over = 'everything since the previous row';
 		return { ...plain, title, explanation, unit: 'seconds', group: 'time', better: 'down', over };
 	}
 	if (space === 'throughput') {
@@ -116,7 +116,7 @@ export function describeBuiltName(name: string): Described | null {
 			unit: 'rate',
 			group: 'speed',
 			better: 'up',
-			over: 'as the engine defines it',
+			over: 'as defined by the engine',
 		};
 	}
 	return null;

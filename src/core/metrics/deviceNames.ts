@@ -4,65 +4,66 @@ type Device = Omit<MetricInfo, 'name' | 'known' | 'own'>;
 type Part = Pick<Device, 'title' | 'unit' | 'over' | 'explanation'> &
 	Partial<Pick<Device, 'healthy' | 'rises' | 'falls' | 'better'>>;
 
-const samples = 'samples about once a second since the line before';
+const samples = 'samples taken about once a second since the previous row';
 
 /** What is told of a GPU: `gpu/<number>/<part>`. */
 const parts: Readonly<Record<string, Part>> = {
 	memory_used: {
 		title: 'memory',
 		unit: 'bytes',
-		over: `largest of ${samples}`,
-		explanation: 'Memory in use on the device, by all programs.',
-		healthy: 'below what the device has, with room for the longest batch',
-		rises: 'Longer completions, a new stage, or another program. At the limit the run ends out of memory.',
+		over: `max of ${samples}`,
+		explanation: 'Device memory in use by all programs.',
+		healthy: 'below the capacity of the device, with room for the longest batch',
+		rises: 'Longer completions, a new stage, or another program. At capacity the run fails with out of memory.',
 	},
 	memory_total: {
-		title: 'memory there is',
+		title: 'memory capacity',
 		unit: 'bytes',
 		over: 'the device',
-		explanation: 'Memory of the device.',
+		explanation: 'Total memory of the device.',
 	},
 	memory_peak: {
-		title: 'memory of tensors, peak',
+		title: 'tensor memory, peak',
 		unit: 'bytes',
-		over: 'the most at any moment since the line before, of the training processes on the device',
-		explanation: 'Memory in tensors of the trainer, as torch counts it: what a smaller batch or shorter rows lower.',
+		over: 'max since the previous row, over the training processes on the device',
+		explanation: "Memory of the trainer's tensors as counted by torch: reduced by a smaller batch or shorter rows.",
 	},
 	memory_reserved: {
-		title: 'memory held, peak',
+		title: 'reserved memory, peak',
 		unit: 'bytes',
-		over: 'the most at any moment since the line before, of the training processes on the device',
+		over: 'max since the previous row, over the training processes on the device',
 		explanation:
-			'Memory that torch holds for its tensors. Much more than their peak: it is fragmented (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).',
+			'Memory that torch has reserved for tensors. If it is well above the tensor peak, memory is fragmented (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).',
 	},
 	utilization: {
 		title: 'utilization',
 		unit: 'share',
 		over: `mean of ${samples}`,
-		explanation: 'Share of time in which some kernel ran. It does not say how much of the device that kernel used.',
+		explanation:
+			'Share of time in which a kernel was running. It does not show how much of the device that kernel used.',
 		better: 'up',
-		healthy: 'above 80% while it generates and updates',
-		falls: 'The device waits: for rewards, for data, for other devices. The phases of the step say for what.',
+		healthy: 'above 80% during generation and updates',
+		falls: 'The device waits for rewards, data or other devices. The phases of the step show which.',
 	},
 	temperature: {
 		title: 'temperature',
 		unit: 'celsius',
-		over: `largest of ${samples}`,
-		explanation: 'Of the GPU. Devices lower their clock above some 85 to 90 °C, and steps then take longer.',
+		over: `max of ${samples}`,
+		explanation: 'GPU temperature. Devices throttle above some 85 to 90 °C, which slows down steps.',
 		healthy: 'below 85 °C',
 	},
 	power: {
 		title: 'power',
 		unit: 'watts',
 		over: `mean of ${samples}`,
-		explanation: 'What the device draws.',
-		falls: 'With work to do: it is held back by heat or by its limit.',
+		explanation: 'Power drawn by the device.',
+		falls: 'While there is work: throttled by heat or by the power limit.',
 	},
 	power_limit: {
-		title: 'power, at most',
+		title: 'power limit',
 		unit: 'watts',
 		over: 'the device',
-		explanation: 'What the device may draw before it lowers its clock.',
+		explanation: 'Maximum power draw before the device lowers its clock.',
 	},
 };
 

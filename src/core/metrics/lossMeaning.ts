@@ -3,33 +3,33 @@ import type { MetricContext, StageType } from './metricInfo.ts';
 /** Of stages whose loss is one thing whatever their settings. */
 const lossOfStage: Partial<Record<StageType, string>> = {
 	pretrain:
-		'Negative log-likelihood of whole texts, per token: lower means that the model knows better what comes next.',
-	sft: 'Negative log-likelihood of the worked solutions, per token: lower means better imitation.',
+		'Negative log-likelihood per token of whole texts; lower means that the model predicts the next token better.',
+	sft: 'Negative log-likelihood per token of the worked solutions; lower means better imitation.',
 	distill:
-		"Per token: negative log-likelihood of the teacher's completions, or with a teacher itself the divergence from its distribution. Lower means better imitation.",
-	dpo: 'Minus the log-likelihood that the chosen completion beats the rejected one, by the margin of their implicit rewards: 0.693 (log 2) before training, lower when pairs are told apart. Other loss types of DPO have another scale.',
+		"Per token: negative log-likelihood of the teacher's completions or, with a live teacher, the divergence from its distribution. Lower means better imitation.",
+	dpo: 'Minus the log-likelihood that the chosen completion beats the rejected one, by the margin of their implicit rewards: 0.693 (log 2) before training, lower when pairs are separated. Other DPO loss types have a different scale.',
 	'reward-model':
-		'Minus the log-likelihood that the chosen completion beats the rejected one, by the difference of their scores (Bradley-Terry): 0.693 (log 2) when they are not told apart.',
+		'Minus the log-likelihood that the chosen completion beats the rejected one, by the difference of their scores (Bradley-Terry): 0.693 (log 2) when the model cannot separate them.',
 	'value-model':
-		'Binary cross-entropy of values and labels, per completion: lower means a better head. Labels that are uncertain hold it above 0.',
+		'Binary cross-entropy of values and labels, per completion; lower means a better head. Uncertain labels keep it above 0.',
 	'process-reward-model':
-		'Cross-entropy of judgements and labels of steps: lower means better judgements. Labels that are uncertain hold it above 0.',
-	ppo: 'The clipped surrogate plus vf_coef times the value loss; its value does not measure progress, the reward does. While the critic warms up it is the value loss alone.',
-	rloo: 'The surrogate whose gradient is followed; its value does not measure progress, the reward does. Advantages are leave-one-out and sum to 0 in a group: at the first update of each batch it is 0, which is no fault.',
+		'Cross-entropy of predicted and labeled steps; lower means better judgments. Uncertain labels keep it above 0.',
+	ppo: 'The clipped surrogate plus vf_coef times the value loss. Its value does not measure progress; the reward does. During critic warm-up it is the value loss alone.',
+	rloo: 'The surrogate objective. Its value does not measure progress; the reward does. Advantages are leave-one-out and sum to 0 in a group: at the first update of each batch it is 0, as expected.',
 };
 
 /** Why the loss of GRPO is what it is: it is no measure of progress, and where it starts depends on its normalization. */
 export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricContext): string {
 	const ofStage = stage && lossOfStage[stage];
 	if (ofStage) return ofStage;
-	const nature = 'The surrogate whose gradient is followed; its value does not measure progress, the reward does.';
+	const nature = 'The surrogate objective. Its value does not measure progress; the reward does.';
 	const first = updatesPerBatch === 1 ? 'With one update per batch' : 'At the first update of each batch';
-	const kl = beta === 0 ? '' : ' The KL term, beta times kl, comes on top.';
+	const kl = beta === 0 ? '' : 'The KL term, beta times kl, is added.';
 	const zero =
 		`${first} every ratio is exactly 1 and a group's advantages sum to 0, so averaging per completion gives 0: ` +
-		'a loss of 0 is no fault, its gradient is not 0.';
+		'a loss of 0 is expected, and its gradient is not 0.';
 	const weighted =
-		`${first} every ratio is exactly 1, so it is minus the mean advantage weighted by completion length: above 0 while ` +
+		`${first} every ratio is exactly 1, so the loss is minus the mean advantage weighted by completion length: above 0 while ` +
 		'longer completions earn less than shorter ones, below 0 while they earn more, and 0 when all are equally long.';
 	switch (lossType) {
 		case 'grpo':
@@ -39,12 +39,12 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 		case 'dr_grpo':
 			return `${nature} ${weighted}${kl}`;
 		case 'sapo':
-			return `${nature} A soft gate takes the place of clipping; it is 2 at ratio 1. ${zero}${kl}`;
+			return `${nature} A soft gate replaces clipping; it is 2 at ratio 1. ${zero}${kl}`;
 		case 'luspo':
-			return `${nature} Sequences count by their length. ${weighted}${kl}`;
+			return `${nature} Sequences are weighted by their length. ${weighted}${kl}`;
 		case 'cispo':
 		case 'vespo':
-			return `${nature} It weights log-probabilities themselves, so it is far from 0 and moves with completion length and entropy.${kl}`;
+			return `${nature} It weights log-probabilities directly, so it is far from 0 and moves with completion length and entropy.${kl}`;
 		default:
 			return `${nature} With loss_type grpo it starts each batch at 0; with bnpo, dapo and dr_grpo at minus the length-weighted mean advantage.`;
 	}
@@ -54,7 +54,7 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 export function deviationMeaning({ scaleRewards }: MetricContext): string {
 	switch (scaleRewards) {
 		case 'none':
-			return 'Advantages are the distance to the mean of the group; nothing divides them.';
+			return 'Advantages are the difference to the group mean, without dividing by the SD.';
 		case 'batch':
 			return 'Advantages are divided by the sample standard deviation (n - 1) of the whole batch plus 1e-4.';
 		default:

@@ -18,4 +18,4 @@ export interface MetricEntry {
 }
 
 export const batch = 'completions of the generation batch';
-export const update = 'completion tokens of the update, those left out of it for lack of advantage included';
+export const update = 'completion tokens of the update, including those without advantage';

@@ -17,8 +17,8 @@ const alert = (id: string, more: Partial<DashboardAlert> = {}): DashboardAlert =
 	title: 'Dead groups',
 	level: 'warning',
 	message:
-		'93% of the groups of the last 20 batches are dead: their completions earned the same and teach nothing. Most of them are truncated before they answer.',
-	action: 'Allow longer completions.',
+		'93% of the groups of the last 20 batches are dead: all completions got the same reward, so there is no gradient. Most of them are truncated before giving an answer.',
+	action: 'Raise the completion length limit.',
 	step: 240,
 	lastStep: 520,
 	holds: true,
@@ -37,7 +37,7 @@ const some: readonly DashboardAlert[] = [
 		level: 'error',
 		message: 'KL to the reference has blown up: 14 nats per token (median of 10 updates), 0.08 before.',
 		action:
-			'The policy is leaving everything that it could do before: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
+			'The policy is losing its original abilities: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
 		step: 410,
 		evidence: [],
 		recipe: { key: 'stages[1].learning_rate', suggestion: '0.00001 instead of 0.0001', applies: false },

@@ -159,7 +159,7 @@ describe('the charts of a run', () => {
 		const groups = chartsOf(['loss', hostile, '__proto__', 'constructor', 'objective/kl', 'reward_std', 'epoch']);
 		const titles = (id: string) => groups.find((group) => group.id === id)?.charts.map((chart) => chart.title);
 		assert.deepEqual(titles('other'), [hostile, '__proto__', 'constructor', 'objective/kl']);
-		assert.deepEqual(titles('reward'), ['Reward deviation'], 'what the catalog knows stands with its kind');
+		assert.deepEqual(titles('reward'), ['Reward SD'], 'what the catalog knows stands with its kind');
 		assert.deepEqual(titles('optimiser'), ['Loss', 'Epoch']);
 		assert.equal(explainMetric(hostile, {}).title, hostile);
 	});

@@ -6,7 +6,7 @@ export const betaHigh: Rule = {
 	title: 'Beta too high',
 	fires:
 		'`beta` of the recipe is at least `betaHigh`, and after `stillBatches` batches mean `reward` of the last `shortRun` is above that of the first `shortRun` by less than `degradeShare` x `reward_std`, while groups are not dead (`deadShare`). The advice is `usualBeta`.',
-	silent: 'While reward rises, once the task is solved, and where beta is not known.',
+	silent: 'While reward rises, once the task is solved, and when beta is unknown.',
 	metrics: ['kl', 'reward', 'reward_std', 'groups/dead', 'frac_reward_zero_std'],
 	thresholds: ['betaHigh', 'usualBeta', 'stillBatches', 'degradeShare', 'deadShare', 'solvedAccuracy', 'shortRun'],
 	watch: (run) => new StillWatch(run, 'beta'),

@@ -136,7 +136,7 @@ class DeadGroupsWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					...this.#tell(wrongShare, 'too-hard'),
-					message: `Problems are too hard: ${percent(wrongShare)} of the groups of the last ${limit('deadBatches')} batches have no correct completion, and there has hardly been one since the first batch. Other rewards make completions differ.`,
+					message: `Problems are too hard: in ${percent(wrongShare)} of the groups of the last ${limit('deadBatches')} batches no completion is correct, and hardly any has been since the first batch. Only other rewards vary within groups.`,
 					evidence: wrong.slice(0, mostEvidence).map(({ step, group }) => ({ step, group: group.group })),
 				}),
 			},
@@ -190,7 +190,7 @@ class DeadGroupsWatch implements Watch {
 	}
 
 	#tell(mean: number, cause: Cause | null): Telling {
-		const said = `${percent(mean)} of the groups of the last ${limit('deadBatches')} batches are dead: their completions earned the same and teach nothing`;
+		const said = `${percent(mean)} of the groups of the last ${limit('deadBatches')} batches are dead: all completions got the same reward, so there is no gradient`;
 		const common = { metrics: ['groups/dead', 'frac_reward_zero_std', 'reward_std'], evidence: this.#evidence(cause) };
 		const judged = this.#judged();
 		const key = (name: string) => stagePath(this.#run, this.#stage, name);
@@ -199,8 +199,8 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: judged
-						? `${said}. Most of them are solved: all completions are right.`
-						: `${said}. Most of them are solved: all completions earn about the most that any earns.`,
+						? `${said}. Most of them are solved: every completion is correct.`
+						: `${said}. Most of them are solved: every completion gets close to the highest reward seen.`,
 					cause: 'problems too easy',
 					action: 'Continue with harder problems, or end the stage here.',
 					recipe: this.#sized('harder problems', (size) => size + 1),
@@ -209,21 +209,21 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: judged
-						? `${said}. Most of them are too hard: no completion is right.`
-						: `${said}. Most of them are too hard: all completions earn about the least that any earns.`,
+						? `${said}. Most of them are too hard: no completion is correct.`
+						: `${said}. Most of them are too hard: every completion gets close to the lowest reward seen.`,
 					cause: 'problems too hard',
 					explains: ['dominant-reward', 'format-without-accuracy', ...(this.#isHopeless ? ['kl-blow-up'] : [])],
 					action:
-						'Begin with easier problems or a longer cold start, or sample more completions per prompt so that one is right by chance.',
-					recipe: this.#sized('easier problems, at least to begin with', (size) => Math.max(1, Math.floor(size / 2))),
+						'Start with easier problems or a longer cold start, or sample more completions per prompt so that one is correct by chance.',
+					recipe: this.#sized('easier problems, at least at first', (size) => Math.max(1, Math.floor(size / 2))),
 				};
 			case 'truncated': {
 				const longest = stageSetting(this.#run, this.#stage, 'max_completion_length');
 				return {
 					...common,
-					message: `${said}. Most of them are truncated before they answer.`,
+					message: `${said}. Most of them are truncated before giving an answer.`,
 					cause: 'completions truncated',
-					action: 'Allow longer completions.',
+					action: 'Raise the completion length limit.',
 					recipe: setAdvice(
 						key('max_completion_length'),
 						longest === null ? 'more tokens' : `${2 * longest} tokens instead of ${longest}`,
@@ -234,25 +234,25 @@ class DeadGroupsWatch implements Watch {
 			case 'parse-failed':
 				return {
 					...common,
-					message: `${said}. In most of them no answer can be read: completions do not mark it as they should.`,
+					message: `${said}. In most of them no answer can be parsed: completions do not mark it as expected.`,
 					cause: 'answers cannot be parsed',
 					action:
-						'Reward the form, teach it in a cold start, or check that the prompt asks for the marks that the reward looks for.',
-					recipe: recipeAdvice(recipePath(this.#run, 'rewards'), 'a reward of the form, such as {"use": "format"}'),
+						'Reward the format, teach it in a cold start, or check that the prompt asks for the markers that the reward looks for.',
+					recipe: recipeAdvice(recipePath(this.#run, 'rewards'), 'a format reward, such as {"use": "format"}'),
 				};
 			case 'alike': {
 				const temperature = stageSetting(this.#run, this.#stage, 'temperature');
 				return {
 					...common,
-					message: `${said}. Most of them repeat the same${judged ? ' wrong' : ''} completion: sampling hardly varies.`,
+					message: `${said}. Most of them repeat the same${judged ? ' wrong' : ''} completion: sampling has almost no variety.`,
 					cause: temperature === null || temperature < 1 ? 'sampling temperature too low' : 'policy without entropy',
-					action: 'Sample at a higher temperature.',
+					action: 'Raise the sampling temperature.',
 					...(temperature !== null && temperature < limit('coldTemperature')
 						? { explains: ['learning-rate-high', 'kl-blow-up', 'entropy-collapse', 'wrong-answers'] }
 						: {}),
 					recipe: setAdvice(
 						key('temperature'),
-						temperature === null ? 'above the present one' : `${hotter(temperature)} instead of ${temperature}`,
+						temperature === null ? 'above the current value' : `${hotter(temperature)} instead of ${temperature}`,
 						temperature === null ? null : hotter(temperature),
 					),
 				};
@@ -261,7 +261,7 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: `${said}.`,
-					action: 'Look at a few of them: are they all right, all wrong, cut off, or all alike?',
+					action: 'Inspect a few of them: are they all correct, all incorrect, truncated, or identical?',
 					recipe: null,
 				};
 		}
@@ -305,8 +305,8 @@ export const deadGroups: Rule = {
 	name: 'dead-groups',
 	title: 'Dead groups',
 	fires:
-		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled by the batch, or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ; where no cause has its share and the task is not solved, groups that are right and alike count, too), *too hard* (none right). Where fewer than `hopelessShare` of all completions are right, those that are alike count as too hard. `too-hard` also where the reward that judges answers was below `hopelessShare` in the first `openingBatches` batches and is so in the last `shortRun`, and `deadShare` of the groups are all wrong, although most of their completions are readable and not truncated: then another reward makes them differ.',
-	silent: 'A batch or two without difference; `solved` is told as information only.',
+		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled per batch, or the share of groups that are all correct or all incorrect; else counted from rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is the one shared by at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all correct), *truncated* (at least half of the completions), *parse failed* (no answer can be parsed in at least half), *alike* (at most half of the completions are distinct; if no cause reaches its share and the task is not solved, groups that are correct and alike count too), *too hard* (none correct). If fewer than `hopelessShare` of all completions are correct, alike groups count as too hard. `too-hard` also applies when the reward that judges answers was below `hopelessShare` in the first `openingBatches` batches and still is in the last `shortRun`, and `deadShare` of the groups are all incorrect although most of their completions can be parsed and are not truncated: then another reward causes the variance.',
+	silent: 'A batch or two without reward variance; `solved` is reported as information only.',
 	metrics: ['groups/dead', 'frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
 	thresholds: [
 		'deadShare',

@@ -103,10 +103,10 @@ class DominantWatch implements Watch {
 				about: component.name.slice(0, 100),
 				level: 'warning',
 				tell: () => ({
-					message: `The reward ${quoted(component.name)} makes up ${percent(share)} of what rewards differ by, over ${batches} batches, while ${quoted(judge.name)} stays at ${digits(accuracy)}: training follows the one and not the other.`,
+					message: `The reward ${quoted(component.name)} accounts for ${percent(share)} of reward variance over ${batches} batches  while ${quoted(judge.name)} stays at ${digits(accuracy)}; training optimizes ${quoted(component.name)} only.`,
 					action: pullsAway
-						? `Remove ${quoted(component.name)}, or change it so that it does not favor wrong answers.`
-						: `Give ${quoted(component.name)} less weight, or make problems easier until ${quoted(judge.name)} tells completions apart.`,
+						? `Remove ${quoted(component.name)}, or change it so that it does not favor incorrect answers.`
+						: `Lower the weight of ${quoted(component.name)}, or use easier problems until ${quoted(judge.name)} varies within groups.`,
 					metrics: [
 						`rewards/${component.name}/mean`,
 						`rewards/${component.name}/std`,
@@ -114,7 +114,7 @@ class DominantWatch implements Watch {
 						`rewards/${judge.name}/std`,
 					],
 					evidence: [],
-					cause: `reward ${quoted(component.name)} outweighs the one that judges answers`,
+					cause: `reward ${quoted(component.name)} outweighs the correctness reward`,
 					...(wasDominant
 						? { explains: ['learning-rate-high', 'length-drift', 'dead-groups', 'overlong', 'reward-hacking'] }
 						: {}),
@@ -143,9 +143,9 @@ export const dominantReward: Rule = {
 	name: 'dominant-reward',
 	title: 'One reward dominates',
 	fires:
-		'with weights w and deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward that does not judge answers >= `dominantShare` x the sum of (w s)^2, while the reward that judges answers is below `solvedAccuracy` and rose by at most `flatRise` against the first `dominantBatches` of the last `dominantLookback` batches, of which there are `formatBatches` or more. It explains a learning rate that seems too high where it held in the first `openingBatches` batches, too. The advice removes it where it was so in the first batches, too, and since then it rose while the reward that judges answers fell by `flatRise`; else it is the weight with which its deviation is `balancedShare` of that of the reward that judges answers. Rewards judge answers by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
+		'with weights w and standard deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward other than the correctness reward is >= `dominantShare` x the sum of (w s)^2, while the correctness reward is below `solvedAccuracy` and has risen by at most `flatRise` against the first `dominantBatches` of the last `dominantLookback` batches, of which there are at least `formatBatches`. It explains an apparently high learning rate if it already held in the first `openingBatches` batches. The advice removes the reward if it already dominated in the first batches and has risen since while the correctness reward fell by `flatRise`; otherwise it lowers the weight so that its weighted SD is `balancedShare` of that of the correctness reward. Correctness rewards are recognized by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
 	silent:
-		'When no reward is named for correctness, or it rises, or it has been below `hopelessShare` from the first batches on: then no weights would help.',
+		'When no reward is named for correctness, when that reward rises, and when it has been below `hopelessShare` from the first batches on, because no weights would help then.',
 	metrics: ['rewards/NAME/mean', 'rewards/NAME/std'],
 	thresholds: [
 		'dominantShare',

@@ -63,12 +63,12 @@ class FormatWatch implements Watch {
 			{
 				level: 'warning',
 				tell: () => ({
-					message: `The form is learned (${quoted(formName)} ${digits(isForm)}) and answers are not: ${quoted(answerName)} has stayed between ${digits(Math.min(at, isAnswer))} and ${digits(best)} for ${batches} batches since.`,
+					message: `The format is learned (${quoted(formName)} ${digits(isForm)}) but answers are not: ${quoted(answerName)} has stayed between ${digits(Math.min(at, isAnswer))} and ${digits(best)} for ${batches} batches since.`,
 					action:
-						'What is left to earn is out of reach: easier problems first, a cold start with worked solutions, or more completions per prompt.',
+						'The remaining reward is out of reach: use easier problems first, a cold start with worked solutions, or more completions per prompt.',
 					metrics: [`rewards/${formName}/mean`, `rewards/${answerName}/mean`],
 					evidence: this.#facts.evidence((group, i) => group.correct[i] === false && group.answered[i] !== false),
-					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least to begin with'),
+					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least at first'),
 				}),
 			},
 		];
@@ -79,7 +79,7 @@ export const formatWithoutAccuracy: Rule = {
 	name: 'format-without-accuracy',
 	title: 'Format learned, answers not',
 	fires:
-		'the reward of the form (named format, tags, structure, template, boxed) has had a mean >= `formatLearnt` x its largest over 20 batches for `formatBatches` batches, in which the reward that judges answers rose by less than `flatRise` and stayed below `flatBelow`.',
+		'the format reward (named format, tags, structure, template, boxed) has had a mean >= `formatLearnt` x its largest over 20 batches for `formatBatches` batches, in which the correctness reward rose by less than `flatRise` and stayed below `flatBelow`.',
 	silent: 'While answers improve at all.',
 	metrics: ['rewards/NAME/mean'],
 	thresholds: ['formatLearnt', 'formatBatches', 'flatRise', 'flatBelow', 'shortRun'],

@@ -56,13 +56,13 @@ class MixingWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					cause: 'completions mix languages',
-					message: `${percent(count / completions)} of the completions of the last ${limit('loopSteps')} steps with rollouts mix languages: at least ${percent(limit('mixedLetters'))} of their letters are of another one.`,
-					action: 'Reward language consistency, or start from solutions in one language.',
+					message: `${percent(count / completions)} of the completions of the last ${limit('loopSteps')} steps with rollouts mix languages: at least ${percent(limit('mixedLetters'))} of their letters belong to another language.`,
+					action: 'Reward language consistency, or start from solutions in a single language.',
 					metrics: [],
 					evidence: this.#facts.evidence((group, i) => (group.mixed?.[i] ?? null) !== null),
 					recipe: recipeAdvice(
 						path,
-						'a reward of language consistency',
+						'a language-consistency reward',
 						path === null || has || language === undefined
 							? []
 							: [{ path: [...path, this.#run.rewards.length], value: entry }],
@@ -77,7 +77,7 @@ export const languageMixing: Rule = {
 	name: 'language-mix',
 	title: 'Mixed languages',
 	fires:
-		'over the last `loopSteps` steps with rollouts, at least `mixedShare` of the completions have `mixedLetters` or more of their letters in stretches of another language or script than the rest. The advice adds the reward `language-consistency` with weight `languageWeight` for the language of most of them.',
+		'over the last `loopSteps` steps with rollouts, at least `mixedShare` of the completions have `mixedLetters` or more of their letters in stretches of another language or script than the rest. The advice adds the reward `language-consistency` with weight `languageWeight` for the majority language.',
 	silent: 'Single terms and names, code and formulas.',
 	metrics: [],
 	thresholds: ['mixedShare', 'mixedLetters', 'languageWeight', 'loopSteps', 'shortRun'],

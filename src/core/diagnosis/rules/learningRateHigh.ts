@@ -143,8 +143,9 @@ export const learningRateHigh: Rule = {
 	name: 'learning-rate-high',
 	title: 'Learning rate too high',
 	fires:
-		'after `shortRun` batches, mean `reward` of the last `degradeBatches` batches is below that of the first `openingBatches` of the stage by >= `degradeShare` x `reward_std` of those, and by >= `degradeErrors` standard errors (SD of the last `shortRun` batches x sqrt(1/`openingBatches` + 1/`degradeBatches`)); or held-out accuracy is below that before the stage, 95% intervals apart, in `degradeEvaluations` evaluations in a row while reward has not risen. The advice divides `learning_rate` by `rateCut`, and sets `beta` to `usualBeta` where it is 0 (`no-kl`).',
-	silent: 'While reward rises, in the first `shortRun` batches, and where a run has no reward of its first batches.',
+		'after `shortRun` batches, mean `reward` of the last `degradeBatches` batches is below that of the first `openingBatches` batches of the stage by >= `degradeShare` x `reward_std` of those batches and by >= `degradeErrors` standard errors (SD of the last `shortRun` batches x sqrt(1/`openingBatches` + 1/`degradeBatches`)); or held-out accuracy is below its value before the stage with disjoint 95% intervals  in `degradeEvaluations` evaluations in a row while reward has not risen. The advice divides `learning_rate` by `rateCut`, and sets `beta` to `usualBeta` if it is 0 (`no-kl`).',
+	silent:
+		'While reward rises, in the first `shortRun` batches, and when the run has no reward recorded for its first batches.',
 	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'kl'],
 	thresholds: [
 		'degradeBatches',

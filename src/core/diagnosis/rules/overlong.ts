@@ -58,9 +58,9 @@ class OverlongWatch implements Watch {
 			{
 				level: 'warning',
 				tell: () => ({
-					message: `${percent(mean)} of the completions of the last ${limit('overlongBatches')} batches are cut off at the longest length${longest === null ? '' : ` of ${longest} tokens`}, and it does not become fewer.`,
+					message: `${percent(mean)} of the completions of the last ${limit('overlongBatches')} batches are truncated at the length limit${longest === null ? '' : ` of ${longest} tokens`}, and the share is not falling.`,
 					action:
-						'Allow longer completions, or leave truncated ones out of the loss (mask_truncated_completions): cut off, they earn nothing whatever they were about to say.',
+						'Raise the completion length limit, or mask truncated completions from the loss (mask_truncated_completions): a truncated completion earns nothing, whatever it was about to say.',
 					metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 					evidence: this.#facts.evidence((group, i) => group.truncated[i] === true),
 					cause: 'completions truncated',
@@ -82,8 +82,8 @@ class OverlongWatch implements Watch {
 			about: 'squeezed',
 			level: 'error',
 			tell: () => ({
-				message: `At the start of the stage ${percent(share)} of the completions were truncated; since then they have become shorter (${digits(now)} tokens, ${digits(before)} before) and are not right (accuracy ${digits(accuracy)}): the limit leaves no room for an answer.`,
-				action: 'Allow longer completions, from the checkpoint before this stage.',
+				message: `At the start of the stage ${percent(share)} of the completions were truncated; completions have since become shorter (${digits(now)} tokens, ${digits(before)} before) but are not correct (accuracy ${digits(accuracy)}): the limit leaves no room for an answer.`,
+				action: 'Raise the completion length limit and restart from the checkpoint before this stage.',
 				metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 				evidence: this.#facts.evidence((group, i) => group.correct[i] === false),
 				cause: 'completions truncated',
@@ -106,8 +106,8 @@ export const overlong: Rule = {
 	name: 'overlong',
 	title: 'Overlong completions',
 	fires:
-		'mean `completions/clipped_ratio` of the last `overlongBatches` batches >= `overlongShare`, and that of their newer half at most 0.05 below that of the older; or (`squeezed`) the share was >= `squeezedShare` in the first `openingBatches` batches, mean `completions/mean_length` is now <= `squeezedLength` x what it was then, and accuracy is at most `flatRise`.',
-	silent: 'While the share falls: the policy is learning to end.',
+		'mean `completions/clipped_ratio` of the last `overlongBatches` batches >= `overlongShare`, and the mean of their newer half is at most 0.05 below that of the older half; or (`squeezed`) the share was >= `squeezedShare` in the first `openingBatches` batches, mean `completions/mean_length` is now <= `squeezedLength` x its value then, and accuracy is at most `flatRise`.',
+	silent: 'While the share falls: the policy is learning to stop.',
 	metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 	thresholds: ['overlongShare', 'overlongBatches', 'squeezedShare', 'squeezedLength', 'openingBatches', 'flatRise'],
 	explains: ['dead-groups', 'format-without-accuracy', 'dominant-reward'],

@@ -35,15 +35,12 @@ class LoopsWatch implements Watch {
 			{
 				level: 'warning',
 				tell: () => ({
-					message: `${percent(share)} of the completions of the last ${limit('loopSteps')} steps with rollouts go in circles: half of their 4-grams or more had occurred before.`,
+					message: `${percent(share)} of the completions of the last ${limit('loopSteps')} steps with rollouts loop: at least half of their 4-grams have occurred before.`,
 					action:
-						'Take off for repetition, or look at what makes it pay: length that is rewarded, or a limit that is reached without an answer.',
+						'Penalize repetition, or find what rewards it: a length reward, or a limit that is reached without an answer.',
 					metrics: ['completions/mean_length', 'completions/clipped_ratio'],
 					evidence: this.#facts.evidence((group, i) => (group.repetition[i] ?? 0) >= limit('loopShare')),
-					recipe: recipeAdvice(
-						recipePath(this.#run, 'rewards'),
-						'a penalty of repetition, such as {"use": "repetition"}',
-					),
+					recipe: recipeAdvice(recipePath(this.#run, 'rewards'), 'a repetition penalty, such as {"use": "repetition"}'),
 				}),
 			},
 		];
@@ -54,8 +51,8 @@ export const repetitionLoops: Rule = {
 	name: 'repetition',
 	title: 'Repeated n-grams',
 	fires:
-		'over the last `loopSteps` steps with rollouts, the share of completions of which at least `loopShare` of the 4-grams had occurred before is >= `loopRollouts`. Completions of fewer than `loopWords` 4-grams count as free of loops.',
-	silent: 'Formulas that come again, and short completions.',
+		'over the last `loopSteps` steps with rollouts, the share of completions in which at least `loopShare` of the 4-grams repeat earlier ones is >= `loopRollouts`. Completions with fewer than `loopWords` 4-grams never count as loops.',
+	silent: 'Formulas that recur, and short completions.',
 	metrics: [],
 	thresholds: ['loopShare', 'loopWords', 'loopRollouts', 'loopSteps'],
 	watch: (run) => new LoopsWatch(run),

@@ -48,7 +48,7 @@ class ErrorsWatch implements Watch {
 			tell: () => ({
 				cause: `reward ${quoted(name)} fails on some completions`,
 				message: `The reward ${quoted(name)} failed on ${digits(mean)} completions per batch, in ${failing} of the last ${windowBatches} batches. They are left out of their groups.`,
-				action: 'Fix the code of the reward: rollouts have the error of each row. Until then, train without it.',
+				action: 'Fix the reward function: the rollouts show the error of each row. Until then, train without it.',
 				metrics: [`rewards/${name}/errors`],
 				evidence: [],
 				recipe: recipeAdvice(path, 'a reward that does not fail, or none', path !== null && isSpare ? [{ path }] : []),
@@ -61,7 +61,7 @@ export const rewardErrors: Rule = {
 	name: 'reward-errors',
 	title: 'Reward fails',
 	fires:
-		'`rewards/NAME/errors` is above 0 in at least `errorBatches` of the last 10 batches. The advice removes a reward that does not judge answers.',
+		'`rewards/NAME/errors` is above 0 in at least `errorBatches` of the last 10 batches. The advice removes the reward unless it judges correctness.',
 	silent: 'Single failures, such as a timeout on a busy machine.',
 	metrics: ['rewards/NAME/errors'],
 	thresholds: ['errorBatches'],

@@ -157,14 +157,14 @@ class HackingWatch implements Watch {
 			about: name.slice(0, 100),
 			level: fell ? 'error' : 'warning',
 			tell: () => ({
-				message: `Reward rises and held-out results do not: from step ${from.step} to ${now.step} reward went from ${digits(from.reward)} to ${digits(now.reward)}, ${name} from ${digits(from.score)} to ${digits(now.score)}${rise === null ? '' : `; ${quoted(rise.name)} rose most, by ${digits(rise.by)}`}.`,
+				message: `Reward rises but held-out results do not: from step ${from.step} to step ${now.step}, reward went from ${digits(from.reward)} to ${digits(now.reward)}, ${name} from ${digits(from.score)} to ${digits(now.score)}${rise === null ? '' : `; ${quoted(rise.name)} rose most, by ${digits(rise.by)}`}.`,
 				action:
-					'Read the completions that earn most: something pays that is not a right answer. Audit the reward, or go back to the checkpoint with the best held-out result.',
+					'Read the completions with the highest reward: something other than a correct answer is being rewarded. Audit the reward, or go back to the checkpoint with the best held-out result.',
 				metrics: ['reward', name, ...(rise === null ? [] : [`rewards/${rise.name}/mean`])],
 				evidence: this.#evidence(),
 				recipe: recipeAdvice(
 					recipePath(this.#run, 'rewards'),
-					rise === null ? 'a reward that cannot be gamed' : `less for ${quoted(rise.name)}, or a stricter one`,
+					rise === null ? 'a reward that cannot be gamed' : `less for ${quoted(rise.name)}, or a stricter version`,
 				),
 			}),
 		};
@@ -198,9 +198,9 @@ export const rewardHacking: Rule = {
 	name: 'reward-hacking',
 	title: 'Reward up, held-out flat',
 	fires:
-		'between two held-out measurements that are at least `hackingEvaluations` measurements and `hackingBatches` batches apart, mean reward (20 batches) rose by >= `hackingRise` x `reward_std`, and no measurement after the first is better than it by more than half of its 95% interval (0.03 where none is recorded). An error when the newest is worse by that much.',
+		'between two held-out measurements that are at least `hackingEvaluations` measurements and `hackingBatches` batches apart, mean reward (20 batches) rose by >= `hackingRise` x `reward_std`, and no measurement after the first exceeds the first by more than half of its 95% interval (0.03 where none is recorded). Reported as an error when the newest is worse by that much.',
 	silent:
-		'Once held-out accuracy has reached `solvedAccuracy`, while the reward of the form is what rises most (that is learned first), and where the reward that judges answers rises most but by less than the two halves of the 95% intervals together: a small held-out set could not show that.',
+		'Once held-out accuracy has reached `solvedAccuracy`, while the format reward rises most (format is learned first), and when the correctness reward rises most but by less than the sum of both 95% half-widths, because a small held-out set could not show that.',
 	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'eval/NAME/reward'],
 	thresholds: ['hackingRise', 'hackingEvaluations', 'hackingBatches', 'solvedAccuracy', 'shortRun'],
 	watch: (run) => new HackingWatch(run),

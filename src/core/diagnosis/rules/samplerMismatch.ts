@@ -60,9 +60,9 @@ class MismatchWatch implements Watch {
 			{
 				level: worst >= 10 ? 'error' : 'warning',
 				tell: () => ({
-					message: `Sampler and trainer are not the same policy: ${far.map(({ measure, mean }) => measure.words(mean)).join(', ')}, over ${limit('mismatchBatches')} batches.`,
+					message: `The sampler and the trainer do not run the same policy: ${far.map(({ measure, mean }) => measure.words(mean)).join(', ')}, over ${limit('mismatchBatches')} batches.`,
 					action:
-						'Check that both have the same weights, precision, chat template and temperature; correct by importance sampling what cannot be made equal.',
+						'Check that both have the same weights, precision, chat template and temperature; use importance sampling to correct what cannot be made equal.',
 					metrics: far.map(({ measure }) => measure.metric),
 					evidence: [],
 					recipe: null,
@@ -76,7 +76,7 @@ export const samplerMismatch: Rule = {
 	name: 'sampler-mismatch',
 	title: 'Sampler and trainer differ',
 	fires:
-		'over the last `mismatchBatches` batches, |mean `sampling/mismatch_kl`| >= `mismatchKl`, or mean `sampling/sampling_logp_difference/mean` >= `mismatchDifference`, or mean `sampling/importance_sampling_ratio/mean` at least `mismatchRatio` away from 1. An error at ten times that.',
+		'over the last `mismatchBatches` batches, |mean `sampling/mismatch_kl`| >= `mismatchKl`, or mean `sampling/sampling_logp_difference/mean` >= `mismatchDifference`, or mean `sampling/importance_sampling_ratio/mean` at least `mismatchRatio` away from 1. Reported as an error at ten times these limits.',
 	silent: 'The largest difference of single tokens: rare tokens are rounded.',
 	metrics: measures.map(({ metric }) => metric),
 	thresholds: ['mismatchKl', 'mismatchDifference', 'mismatchRatio', 'mismatchBatches'],

@@ -38,7 +38,7 @@ class ThroughputWatch implements Watch {
 				tell: () => ({
 					message: `Throughput has dropped to ${percent(now / before)}: ${digits(now)} tokens per second over ${limit('throughputBatches')} batches, ${digits(before)} before.`,
 					action:
-						'Look at completion length (a few long ones hold up a batch), at the time per phase, and at what else computes on the machine.',
+						'Check completion length (a few long ones hold up a batch), the time per phase, and what else runs on the machine.',
 					metrics: ['throughput/tokens', 'step_time', 'completions/mean_length'],
 					evidence: [],
 					recipe: null,
@@ -64,8 +64,8 @@ export const throughputDrop: Rule = {
 	name: 'throughput-drop',
 	title: 'Throughput drop',
 	fires:
-		'median `throughput/tokens` (else the growth of `num_tokens` by `step_time`) of the last `throughputBatches` batches < `throughputShare` x the median of all of the stage so far.',
-	silent: 'Checkpoints, evaluations and a neighbor that stays for a few batches.',
+		'median `throughput/tokens` (else the growth of `num_tokens` by `step_time`) over the last `throughputBatches` batches is < `throughputShare` x the median over the stage so far.',
+	silent: 'Checkpoints, evaluations, and another process that is busy for a few batches.',
 	metrics: ['throughput/tokens', 'num_tokens', 'step_time'],
 	thresholds: ['throughputShare', 'throughputBatches'],
 	watch: () => new ThroughputWatch(),

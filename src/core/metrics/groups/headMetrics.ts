@@ -1,7 +1,7 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-const texts = 'labeled beginnings of completions of the update, before it';
-const heldOut = 'labeled beginnings of completions of held-out problems';
+const texts = 'labeled prefixes of completions of the update, before it';
+const heldOut = 'labeled prefixes of completions of held-out problems';
 
 /** Of the stages that train a head beside the policy. */
 export const headMetrics: Readonly<Record<string, MetricEntry>> = {
@@ -10,9 +10,9 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		unit: 'share',
 		group: 'heads',
 		better: null,
-		over: 'completions of the generation batch, those that go on from a step left out',
-		explanation: 'How many completions of the policy are right. The policy stays as it is while a head learns.',
-		healthy: 'neither near 0 nor near 1: else there is nothing to tell apart',
+		over: 'completions of the generation batch, including those sampled from the prefix before a step',
+		explanation: 'Share of correct completions of the policy. The policy is frozen while a head is trained.',
+		healthy: 'neither near 0 nor near 1: otherwise there is nothing to discriminate',
 	},
 	'head/label': {
 		title: 'Labels',
@@ -20,7 +20,7 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: texts,
-		explanation: 'Mean of the labels that the head learns from: outcomes, or shares of completions that are right.',
+		explanation: 'Mean of the labels that the head is trained on: outcomes, or shares of correct completions.',
 	},
 	'head/value': {
 		title: 'Values',
@@ -28,10 +28,10 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: texts,
-		explanation: 'Mean of what the head says of the same texts.',
+		explanation: 'Mean value that the head predicts for the same prefixes.',
 		healthy: 'close to the mean label',
-		rises: 'Above the labels: the head expects too much.',
-		falls: 'Below the labels: the head expects too little.',
+		rises: 'Above the labels: the head overestimates.',
+		falls: 'Below the labels: the head underestimates.',
 	},
 	'head/brier': {
 		title: 'Brier score of the update',
@@ -40,8 +40,8 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: texts,
 		explanation:
-			'Mean squared distance of value and label. In the first pass over a batch the head has not seen it yet.',
-		healthy: 'below that of the mean label alone, which is at most 0.25',
+			'Mean squared distance of value and label. In the first pass over a batch, the head has not been trained on it yet.',
+		healthy: 'below that of always predicting the mean label, which is at most 0.25',
 	},
 	'eval/head/loss': {
 		title: 'Held-out loss of the head',
@@ -49,9 +49,9 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: 'down',
 		over: heldOut,
-		explanation: 'Binary cross-entropy of value and outcome, or label where the stage learns from a file.',
-		healthy: 'falls with the loss of training',
-		rises: 'With the loss of training falling: the head overfits. Fewer passes over each batch, or more problems.',
+		explanation: 'Binary cross-entropy of value and outcome, or of value and label if the stage learns from a file.',
+		healthy: 'falls with the training loss',
+		rises: 'While the training loss falls: the head overfits. Use fewer passes over each batch, or more problems.',
 	},
 	'eval/head/brier': {
 		title: 'Held-out Brier score',
@@ -60,7 +60,7 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: heldOut,
 		explanation: 'Mean squared distance of value and outcome.',
-		healthy: 'below that of the mean outcome alone, which is at most 0.25',
+		healthy: 'below that of always predicting the mean outcome, which is at most 0.25',
 	},
 	'eval/head/auc': {
 		title: 'Held-out AUC',
@@ -69,8 +69,8 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: heldOut,
 		explanation:
-			'Probability that a beginning that came to a right answer has a higher value than one that did not. Beginnings that may still go either way hold it below 1.',
-		healthy: 'above 0.5 and rising: a search that is guided by the head can gain',
+			'Probability that a prefix that led to a correct answer gets a higher value than one that did not. Prefixes whose outcome is still open keep it below 1.',
+		healthy: 'above 0.5 and rising: search guided by the head can then gain',
 		falls: 'The head forgets, or overfits.',
 	},
 	'eval/head/whole_auc': {
@@ -79,8 +79,8 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: 'up',
 		over: 'whole completions of held-out problems',
-		explanation: 'The same over completions at their end: how well the head chooses among answers.',
-		healthy: 'above 0.7 where best-of-n by the head is to beat the majority',
+		explanation: 'The same over completed answers: how well the head picks among them.',
+		healthy: 'above 0.7 for best-of-n with the head to beat majority voting',
 	},
 	'eval/head/calibration_error': {
 		title: 'Held-out calibration error',
@@ -88,7 +88,7 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: 'down',
 		over: `${heldOut}, in ten bins of their value`,
-		explanation: 'How far values are from the share of right answers among texts of about that value.',
+		explanation: 'Distance between values and the share of correct answers among prefixes of similar value.',
 		healthy: 'below 0.1',
 	},
 };

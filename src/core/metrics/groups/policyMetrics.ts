@@ -12,21 +12,21 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: `mean over ${update}`,
 		explanation: ({ stage }) =>
 			stage === 'rloo' || stage === 'ppo'
-				? 'How far the policy has moved from the reference, by the k1 estimator log policy - log reference, over the whole generation batch. It is taken from the reward, and may be below 0.'
-				: 'How far the policy has moved from the reference, by the k3 estimator r - 1 - log r with r = reference / policy. Never below 0.',
+				? 'How far the policy has moved from the reference, by the k1 estimator log policy - log reference, over the whole generation batch. It is subtracted from the reward and can be negative.'
+				: 'How far the policy has moved from the reference, by the k3 estimator r - 1 - log r with r = reference / policy. Never negative.',
 		healthy: `grows slowly from 0 and stays below ${limit('klMean')}`,
-		rises: 'The policy moves away. In jumps: the learning rate is too high, or a few tokens became very unlikely.',
-		falls: 'The KL term pulls back towards the reference.',
+		rises: 'The policy moves away. If in jumps, the learning rate is too high, or a few tokens became very unlikely.',
+		falls: 'The KL term pulls back toward the reference.',
 	},
 	'objective/rlhf_reward': {
-		title: 'Reward less KL',
+		title: 'Reward minus KL',
 		unit: 'number',
 		group: 'reward',
 		better: 'up',
 		over: 'mean over completions of the generation batch',
 		explanation:
 			'ppo with a KL term: the reward of a completion minus kl_coef times the KL of its tokens to the reference.',
-		falls: 'With reward rising: the policy pays for it with distance to the reference.',
+		falls: 'While reward rises: the policy pays for it by moving away from the reference.',
 	},
 	'loss/policy': {
 		title: 'Policy loss',
@@ -35,7 +35,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'mean over completion tokens of the update',
 		explanation:
-			'ppo: the clipped surrogate. Its value does not measure progress, the reward does; at the first update of a batch it is minus the mean advantage, about 0 when advantages are whitened.',
+			'ppo: the clipped surrogate. Its value does not measure progress; the reward does. At the first update of a batch it is minus the mean advantage, about 0 when advantages are whitened.',
 	},
 	'loss/value': {
 		title: 'Value loss',
@@ -44,9 +44,9 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'mean over completion tokens of the update',
 		explanation:
-			'ppo: half the squared distance of value and return, the larger of that of the value and of the clipped value.',
+			'ppo: half the squared distance of value and return, or of clipped value and return if that is larger.',
 		rises:
-			'The critic falls behind a policy that changes fast: more passes, a higher critic_learning_rate, or a warm-up.',
+			'The critic lags behind a fast-changing policy: use more passes, a higher critic_learning_rate, or a warm-up.',
 	},
 	'critic/value_mean': {
 		title: 'Value',
@@ -54,7 +54,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: 'mean over completion tokens of the generation batch',
-		explanation: 'What the critic expects, before the updates of the batch.',
+		explanation: 'Expected return according to the critic, before the updates of the batch.',
 		healthy: 'follows the mean return',
 	},
 	'critic/return_mean': {
@@ -64,7 +64,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'mean over completion tokens of the generation batch',
 		explanation:
-			'What the critic is to learn: advantages plus values. With gamma and lam 1 and no KL it is the reward.',
+			'Training target of the critic: advantages plus values. With gamma and lam 1 and no KL it is the reward.',
 	},
 	'critic/explained_variance': {
 		title: 'Explained variance',
@@ -73,9 +73,9 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'completion tokens of the generation batch',
 		explanation:
-			'1 - Var(return - value) / Var(return), before the updates of the batch. 1: values say the returns, 0: no more than their mean, below 0: less.',
-		healthy: 'rises above 0 within some tens of steps',
-		falls: 'The critic forgets, or the policy runs away from it.',
+			'1 - Var(return - value) / Var(return), before the updates of the batch. 1: values predict returns exactly; 0: no better than their mean; below 0: worse.',
+		healthy: 'rises above 0 within a few dozen steps',
+		falls: 'The critic forgets, or the policy moves faster than the critic learns.',
 	},
 	'critic/clip_ratio': {
 		title: 'Clipped values',
@@ -83,7 +83,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: 'share of completion tokens of the update',
-		explanation: 'Tokens whose value has moved further than cliprange_value from that of the batch.',
+		explanation: 'Tokens whose value has moved by more than cliprange_value since the batch was sampled.',
 		healthy: '0 with one update per batch',
 	},
 	'critic/grad_norm': {
@@ -92,7 +92,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: 'the update, before clipping',
-		explanation: 'Length of the gradient of the critic, which has an optimizer of its own.',
+		explanation: 'Norm of the gradient of the critic, which has its own optimizer.',
 		logScale: true,
 	},
 	policy_kl: {
@@ -101,9 +101,9 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: null,
 		over: 'mean over completion tokens of the update',
-		explanation: 'How far the policy has moved from the one that the batch was scored under, by log old - log new.',
+		explanation: 'How far the policy has moved from the one that scored the batch, by log old - log new.',
 		healthy: `within 0.01 of 0; below ${limit('policyKl')}`,
-		rises: 'Steps are large: a lower learning rate or fewer passes over a batch.',
+		rises: 'Steps are too large: use a lower learning rate or fewer passes over a batch.',
 	},
 	entropy: {
 		title: 'Entropy',
@@ -112,11 +112,11 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: `mean over ${update}`,
 		explanation:
-			'Uncertainty about the next token. Near 0 the policy no longer explores; a sudden rise means that it falls apart.',
+			'Uncertainty about the next token. Near 0 the policy no longer explores; a sudden rise means that it is collapsing.',
 		healthy: `falls, quickly at first, and levels off above ${limit('entropyFloor')} until the task is solved`,
-		rises: 'The policy explores more; suddenly: it falls apart, or writes what it was never trained on.',
+		rises: 'The policy explores more; if suddenly, it is collapsing or writes text unlike its training data.',
 		falls:
-			'Exploration is spent for reward. With reward flat nothing more will be found: a higher temperature or epsilon_high.',
+			'Exploration is traded for reward. If reward is flat, nothing more will be found: raise temperature or epsilon_high.',
 	},
 	'sampling/sampling_logp_difference/mean': {
 		title: 'Sampler difference',
@@ -125,19 +125,20 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: `mean over ${first}`,
 		explanation:
-			'Distance between the log-probabilities of the sampler and of the training graph: a check, about 1e-5 when all is well.',
+			'Difference between the log-probabilities of the sampler and of the training graph: a consistency check, about 1e-5 normally.',
 		healthy: `about 1e-5 with one engine; about 0.01 between an inference server and a trainer, below ${limit('mismatchDifference')}`,
-		rises: 'Sampler and trainer are no longer one policy: stale weights, another precision, template or temperature.',
+		rises:
+			'Sampler and trainer no longer run the same policy: stale weights, or different precision, template or temperature.',
 		logScale: true,
 	},
 	'sampling/sampling_logp_difference/max': {
-		title: 'Sampler difference, most',
+		title: 'Sampler difference (max)',
 		unit: 'nats',
 		group: 'policy',
 		better: 'down',
-		over: `largest over ${first}`,
+		over: `max over ${first}`,
 		explanation: 'The worst token of that check.',
-		rises: 'Rare tokens are rounded differently; alone it is no harm.',
+		rises: 'Rare tokens are rounded differently; harmless by itself.',
 		logScale: true,
 	},
 	'sampling/importance_sampling_ratio/mean': {
@@ -146,25 +147,26 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: null,
 		over: `mean over ${first}`,
-		explanation: 'Probability of a sampled token in the training graph over that in the sampler.',
+		explanation: 'Probability of a sampled token in the training graph divided by that in the sampler.',
 		healthy: `within ${limit('mismatchRatio')} of 1`,
-		falls: 'The trainer thinks less of the samples than who sampled them: their weights or temperatures differ.',
+		falls:
+			'The trainer assigns the samples less probability than the sampler did: their weights or temperatures differ.',
 	},
 	'sampling/importance_sampling_ratio/min': {
-		title: 'Sampler ratio, least',
+		title: 'Sampler ratio (min)',
 		unit: 'number',
 		group: 'policy',
 		better: null,
-		over: `smallest over ${first}`,
-		explanation: 'The token that the trainer thinks least likely, compared with the sampler.',
+		over: `min over ${first}`,
+		explanation: 'The token that is least likely for the trainer relative to the sampler.',
 	},
 	'sampling/importance_sampling_ratio/max': {
-		title: 'Sampler ratio, most',
+		title: 'Sampler ratio (max)',
 		unit: 'number',
 		group: 'policy',
 		better: null,
-		over: `largest over ${first}`,
-		explanation: 'The token that the trainer thinks most likely, compared with the sampler; often cut off at a limit.',
+		over: `max over ${first}`,
+		explanation: 'The token that is most likely for the trainer relative to the sampler; often truncated at a limit.',
 	},
 	'sampling/mismatch_kl': {
 		title: 'Sampler mismatch',
@@ -173,7 +175,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'mean over sampled tokens',
 		explanation:
-			'KL between the policy that sampled and the policy that is trained, at the time of training. It should be rounding and, in asynchronous training, the steps in between.',
+			'KL between the policy that sampled and the policy being trained, at training time. Should be rounding error and, in asynchronous training, the steps in between.',
 		healthy: `about 0.001, below ${limit('mismatchKl')}`,
 		rises: 'Sampler and trainer drift apart: weights arrive late or wrong, or precision differs.',
 		logScale: true,
@@ -186,7 +188,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'mean over completions of the generation batch',
 		explanation: 'Tool calls per completion.',
 		rises: 'The policy relies on its tools.',
-		falls: 'The policy does without its tools: is it paid for using them?',
+		falls: 'The policy stops using its tools: is there a reward for using them?',
 	},
 	'tools/failure_frequency': {
 		title: 'Tool failures',

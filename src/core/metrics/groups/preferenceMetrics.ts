@@ -11,9 +11,9 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: `share of the ${pairs}`,
 		explanation:
-			'Pairs whose chosen completion has the larger implicit reward. About 0.5 before training: policy and reference are then one.',
-		healthy: 'rises from 0.5; at 1 early on the pairs are too easy',
-		falls: 'Pairs of another kind, or a learning rate that is too high.',
+			'Pairs whose chosen completion has the larger implicit reward. About 0.5 before training, when policy and reference are identical.',
+		healthy: 'rises from 0.5; at 1 early on, the pairs are too easy',
+		falls: 'Pairs of a different kind, or a learning rate that is too high.',
 	},
 	'rewards/margins': {
 		title: 'Margin',
@@ -23,7 +23,7 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: `mean over the ${pairs}`,
 		explanation: 'Implicit reward of the chosen completion minus that of the rejected one.',
 		healthy: 'rises from 0 and levels off',
-		rises: 'The pairs are told apart. Together with falling log-probabilities of both: the policy drifts away.',
+		rises: 'Pairs are separated better. Together with falling log-probabilities of both: the policy drifts.',
 	},
 	'rewards/chosen': {
 		title: 'Implicit reward, chosen',
@@ -32,8 +32,8 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: `mean over the ${pairs}`,
 		explanation:
-			'beta times the log-ratio of policy and reference of the better completion: above 0 where the policy has made it more likely.',
-		falls: 'Better completions become less likely, too: common in DPO, harmful when it goes on.',
+			'beta times the log-ratio of policy and reference for the better completion: above 0 if the policy has made it more likely.',
+		falls: 'Better completions become less likely too: common in DPO, harmful if it continues.',
 	},
 	'rewards/rejected': {
 		title: 'Implicit reward, rejected',
@@ -41,7 +41,7 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'preferences',
 		better: 'down',
 		over: `mean over the ${pairs}`,
-		explanation: 'beta times the log-ratio of policy and reference of the worse completion.',
+		explanation: 'beta times the log-ratio of policy and reference for the worse completion.',
 		falls: 'Worse completions become less likely.',
 	},
 	'logps/chosen': {
@@ -50,8 +50,8 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'preferences',
 		better: 'up',
 		over: `mean over the ${pairs}, summed over tokens`,
-		explanation: 'Of the better completion under the policy.',
-		falls: 'The policy forgets what it is to prefer: a lower learning rate, a larger beta, or an SFT term.',
+		explanation: 'Log-probability of the better completion under the policy.',
+		falls: 'The policy forgets what it should prefer: use a lower learning rate, a larger beta, or an SFT term.',
 	},
 	'logps/rejected': {
 		title: 'Log-probability, rejected',
@@ -59,7 +59,7 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'preferences',
 		better: null,
 		over: `mean over the ${pairs}, summed over tokens`,
-		explanation: 'Of the worse completion under the policy.',
+		explanation: 'Log-probability of the worse completion under the policy.',
 	},
 	'logits/chosen': {
 		title: 'Logits, chosen',
@@ -67,7 +67,7 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'preferences',
 		better: null,
 		over: 'mean over tokens and vocabulary',
-		explanation: 'Of the better completions. It has no zero: only a sudden change tells something.',
+		explanation: 'Mean logit of the better completions. The level is arbitrary: only sudden changes are meaningful.',
 	},
 	'logits/rejected': {
 		title: 'Logits, rejected',
@@ -75,30 +75,31 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'preferences',
 		better: null,
 		over: 'mean over tokens and vocabulary',
-		explanation: 'Of the worse completions. It has no zero: only a sudden change tells something.',
+		explanation: 'Mean logit of the worse completions. The level is arbitrary: only sudden changes are meaningful.',
 	},
 	accuracy: {
 		title: 'Accuracy',
 		unit: 'share',
 		group: 'preferences',
 		better: 'up',
-		over: 'judgements of the update',
+		over: 'judgments of the update',
 		explanation: ({ stage }) =>
 			stage === 'process-reward-model'
-				? 'Steps whose label the model gets right.'
+				? 'Steps whose label the model predicts correctly.'
 				: stage === 'reward-model'
 					? 'Pairs whose chosen completion scores higher. About 0.5 before training.'
-					: 'Of a model that judges: pairs that it puts in order, or steps whose label it gets right.',
-		healthy: 'above 0.5 and rising; what counts is the same on held-out data',
+					: 'For a judging model: pairs in the right order, or steps whose label it predicts correctly.',
+		healthy: 'above 0.5 and rising; the held-out value is the one that counts',
 	},
 	margin: {
-		title: 'Margin of scores',
+		title: 'Score margin',
 		unit: 'number',
 		group: 'preferences',
 		better: 'up',
 		over: `mean over the ${pairs}`,
 		explanation: 'Score of the chosen completion minus that of the rejected one.',
-		rises: 'The pairs are told apart. Without an end: the model grows sure of itself, look at held-out accuracy.',
+		rises:
+			'Pairs are separated better. If it rises without limit, the model is overconfident: check held-out accuracy.',
 	},
 	mean_reward: {
 		title: 'Score',
@@ -106,22 +107,22 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'preferences',
 		better: null,
 		over: 'mean over both completions of the pairs of the update',
-		explanation: 'What the reward model says. It has no zero: only differences are trained.',
+		explanation: 'Score given by the reward model. The level is arbitrary: only differences are trained.',
 	},
 	min_reward: {
-		title: 'Score, least',
+		title: 'Score (min)',
 		unit: 'number',
 		group: 'preferences',
 		better: null,
-		over: 'smallest of the completions of the update',
-		explanation: 'The completion that the reward model likes least.',
+		over: 'min over completions of the update',
+		explanation: 'Lowest score given by the reward model.',
 	},
 	max_reward: {
-		title: 'Score, most',
+		title: 'Score (max)',
 		unit: 'number',
 		group: 'preferences',
 		better: null,
-		over: 'largest of the completions of the update',
-		explanation: 'The completion that the reward model likes most.',
+		over: 'max over completions of the update',
+		explanation: 'Highest score given by the reward model.',
 	},
 };

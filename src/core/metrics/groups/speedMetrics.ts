@@ -15,9 +15,9 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'speed',
 		better: 'down',
 		over: 'the step',
-		explanation: 'Wall-clock time of the update; the first of a generation batch includes sampling and scoring.',
+		explanation: 'Wall-clock time of the update; the first update of a generation batch includes sampling and scoring.',
 		healthy: 'steady; grows with completion length',
-		rises: 'Longer completions, slower rewards, or something else takes the machine.',
+		rises: 'Longer completions, slower rewards, or other load on the machine.',
 	},
 	'throughput/tokens': {
 		title: 'Tokens per second',
@@ -27,7 +27,7 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'the generation batch (in a cold start: the update)',
 		explanation: 'Completion tokens sampled per second of sampling; in a cold start, tokens trained on per second.',
 		healthy: 'steady',
-		falls: 'A few long completions hold up the batch, or something else takes the machine.',
+		falls: 'A few long completions hold up the batch, or there is other load on the machine.',
 	},
 	'throughput/completions': {
 		title: 'Completions per second',
@@ -36,6 +36,6 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'the generation batch',
 		explanation: 'Completions sampled per second of sampling.',
-		falls: 'Completions get longer, or something else takes the machine.',
+		falls: 'Completions get longer, or there is other load on the machine.',
 	},
 };

@@ -1,6 +1,6 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-const heldOut = 'tokens of texts that are never trained on';
+const heldOut = 'tokens of held-out texts';
 
 /** Of the stage that learns whole texts. */
 export const textMetrics: Readonly<Record<string, MetricEntry>> = {
@@ -10,9 +10,9 @@ export const textMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'evaluation',
 		better: 'down',
 		over: heldOut,
-		explanation: 'Negative log-likelihood per token of texts that the model does not learn.',
-		healthy: 'falls with the loss of training and stays close to it',
-		rises: 'With the loss of training falling: texts are learned by heart. There are too few of them.',
+		explanation: 'Negative log-likelihood per token of texts that are not trained on.',
+		healthy: 'falls with the training loss and stays close to it',
+		rises: 'While the training loss falls: texts are memorized. There are too few of them.',
 	},
 	'eval/text/perplexity': {
 		title: 'Perplexity of held-out texts',
@@ -21,8 +21,8 @@ export const textMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: heldOut,
 		explanation:
-			'Exponential of the loss on held-out texts: among how many equally likely tokens the model chooses, on average.',
-		healthy: 'far below the size of the vocabulary',
+			'Exponential of the held-out loss: the number of equally likely tokens that the model chooses among, on average.',
+		healthy: 'far below the vocabulary size',
 		logScale: true,
 	},
 };

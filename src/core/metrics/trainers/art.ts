@@ -4,7 +4,7 @@ export const art: Trainer = {
 	formats: ['art'],
 	title: 'ART',
 	names: [
-		{ name: 'train/reward', canonical: 'reward', differs: 'Trajectories that raised are left out.' },
+		{ name: 'train/reward', canonical: 'reward', differs: 'Excludes trajectories that raised an error.' },
 		{
 			name: 'train/reward_std_dev',
 			canonical: 'group_reward_std',
@@ -14,7 +14,7 @@ export const art: Trainer = {
 		{ name: 'train/policy_loss', canonical: 'loss', akin: true, differs: 'Without the KL term.' },
 		{ name: 'train/grad_norm', canonical: 'grad_norm' },
 		{ name: 'train/entropy', canonical: 'entropy' },
-		{ name: 'train/kl_div', canonical: 'kl', differs: 'k3, weighted as the loss is; only with beta above 0.' },
+		{ name: 'train/kl_div', canonical: 'kl', differs: 'k3, weighted like the loss; only with beta above 0.' },
 		{ name: 'train/learning_rate', canonical: 'learning_rate' },
 		{ name: 'val/reward', canonical: 'eval/val/reward' },
 		{ name: 'val/reward_std_dev', canonical: 'eval/group_reward_std' },

@@ -17,13 +17,13 @@ export const nemoRl: Trainer = {
 		{
 			name: 'train/approx_entropy',
 			canonical: 'entropy',
-			differs: 'A rough estimate from the sampled tokens alone, weighted by trainer over sampler.',
+			differs: 'A rough estimate from the sampled tokens alone, weighted by trainer/sampler.',
 		},
 		{
 			name: 'train/kl_penalty',
 			canonical: 'kl',
 			differs:
-				'The estimator is reference_policy_kl_type (k3 by default); over tokens or sequences as token_level_loss says.',
+				'The estimator is reference_policy_kl_type (k3 by default); over tokens or sequences according to token_level_loss.',
 		},
 		{
 			name: 'train/gen_kl_error',
@@ -34,13 +34,14 @@ export const nemoRl: Trainer = {
 			name: 'train/policy_kl_error',
 			canonical: 'sampling/mismatch_kl',
 			akin: true,
-			differs: 'With the trainer as ground truth: one rare token can dominate it.',
+			differs: 'With the trainer as ground truth: a single rare token can dominate it.',
 		},
 		{
 			name: 'train/token_mult_prob_error',
 			canonical: 'sampling/sampling_logp_difference/mean',
 			akin: true,
-			differs: 'Mean of exp |log trainer - log sampler|: 1 when they agree; a steep trend past 1.02 is a fault.',
+			differs:
+				'Mean of exp |log trainer - log sampler|: 1 when they agree; a steep trend past 1.02 indicates a problem.',
 		},
 		{
 			name: 'train/sampling_importance_ratio',
@@ -66,7 +67,7 @@ export const nemoRl: Trainer = {
 		{
 			name: 'timing/train/valid_tokens_per_sec_per_gpu',
 			canonical: 'throughput/tokens',
-			differs: 'Tokens that are trained on, per second of the whole step and per GPU.',
+			differs: 'Tokens trained on per second of the whole step, per GPU.',
 		},
 		{
 			name: 'validation/accuracy',

@@ -1,13 +1,13 @@
 import type { Trainer, TrainerName } from '../trainerName.ts';
 
-const every = 'Over every rollout that arrived, those that are dropped before training included (subset "all").';
-const weighted = 'After its weight.';
+const every = 'Over every rollout received, including those dropped before training (subset "all").';
+const weighted = 'After weighting.';
 
 const trained = (own: string, canonical: string): TrainerName => ({
 	name: `train/agg/effective/agent/${own}`,
 	canonical,
 	akin: true,
-	differs: 'Over the rollouts that are trained on alone: groups without difference in reward are missing.',
+	differs: 'Only over rollouts that are trained on: groups without reward variance are missing.',
 });
 
 export const primeRl: Trainer = {
@@ -32,7 +32,7 @@ export const primeRl: Trainer = {
 		{
 			name: 'train/agg/all/agent/is_truncated/mean',
 			canonical: 'completions/clipped_ratio',
-			differs: `Any limit counts: of tokens, of turns, of the context. ${every}`,
+			differs: `Any limit counts: tokens, turns, context. ${every}`,
 		},
 		...['mean', 'max', 'min'].map((part) => ({
 			name: `train/agg/all/agent/num_input_tokens/${part}`,
@@ -51,7 +51,7 @@ export const primeRl: Trainer = {
 		{
 			name: 'train/agg/all/agent/solved_some',
 			canonical: 'groups/solved_some',
-			differs: '1 minus the other two, so groups of equal rewards between 0 and 1 count as teaching.',
+			differs: '1 minus the other two, so groups of equal rewards between 0 and 1 count as informative.',
 		},
 		{ name: 'eval/{name}/all/agent/reward/mean', canonical: 'eval/{name}/reward' },
 		{ name: 'eval/{name}/all/agent/avg@{n}', canonical: 'eval/{name}/reward', differs: 'Mean over n samples a task.' },
@@ -61,12 +61,12 @@ export const primeRl: Trainer = {
 		{
 			name: 'mismatch_kl/mean',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'k3 of trainer and sampler; training is asynchronous, so steps in between count.',
+			differs: 'k3 of trainer and sampler; training is asynchronous, so steps in between contribute.',
 		},
 		{
 			name: 'mismatch_kl/all/mean',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'k3 of trainer and sampler; training is asynchronous, so steps in between count.',
+			differs: 'k3 of trainer and sampler; training is asynchronous, so steps in between contribute.',
 		},
 		{ name: 'optim/loss', canonical: 'loss' },
 		{ name: 'loss/mean', canonical: 'loss', differs: 'Mean over micro-batches.' },
@@ -75,7 +75,7 @@ export const primeRl: Trainer = {
 		{
 			name: 'time/step',
 			canonical: 'step_time',
-			differs: 'Orchestrator and trainer both write it, each of its own step: the later one holds.',
+			differs: 'Orchestrator and trainer both write it, each for its own step; the later value is used.',
 		},
 		{ name: 'time/forward_backward', canonical: 'time/update' },
 		{ name: 'time/broadcast_weights', canonical: 'time/weights' },

@@ -3,11 +3,11 @@ import { verl } from './verl.ts';
 
 /** With its verl backend it logs verl's names; the rest is its own. A run with one agent has the role "default". */
 const own: readonly TrainerName[] = [
-	{ name: 'reward/default/mean', canonical: 'reward', differs: 'Of the trajectories of one role.' },
+	{ name: 'reward/default/mean', canonical: 'reward', differs: 'For the trajectories of one role.' },
 	{ name: 'reward/default/std', canonical: 'reward_std', differs: 'Population deviation (n).' },
 	{ name: 'reward/default/max', canonical: 'reward_max' },
 	{ name: 'reward/default/min', canonical: 'reward_min' },
-	{ name: 'reward/{role}/mean', canonical: 'reward', akin: true, differs: 'Of the trajectories of one role.' },
+	{ name: 'reward/{role}/mean', canonical: 'reward', akin: true, differs: 'For the trajectories of one role.' },
 	{
 		name: 'advantage/default/mean',
 		canonical: 'advantages/mean',
@@ -24,24 +24,24 @@ const own: readonly TrainerName[] = [
 	{
 		name: 'batch/default/fractions/effective',
 		canonical: 'groups/solved_some',
-		differs: 'Groups of one trajectory are left out.',
+		differs: 'Excludes groups of one trajectory.',
 	},
 	{
 		name: 'batch/default/fractions/too_easy',
 		canonical: 'groups/solved_all',
-		differs: 'Groups without difference whose mean is 1 or more.',
+		differs: 'Groups without reward variance whose mean is 1 or more.',
 	},
 	{
 		name: 'batch/default/fractions/too_hard',
 		canonical: 'groups/solved_none',
-		differs: 'Groups without difference whose mean is 0 or less.',
+		differs: 'Groups without reward variance whose mean is 0 or less.',
 	},
 	{ name: 'episode/response_tokens', canonical: 'completions/mean_length', differs: 'All turns of an episode.' },
 	{ name: 'train/entropy', canonical: 'entropy', differs: 'Minus the mean log-probability of sampled tokens.' },
 	{
 		name: 'train/kl_sample_train_v1',
 		canonical: 'sampling/mismatch_kl',
-		differs: 'The k1 estimator: mean of log sampler - log trainer, which may be below 0.',
+		differs: 'The k1 estimator: mean of log sampler - log trainer, which can be negative.',
 	},
 	{ name: 'val/avg_reward', canonical: 'eval/val/reward' },
 ];

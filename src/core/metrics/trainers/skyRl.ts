@@ -9,7 +9,7 @@ export const skyRl: Trainer = {
 			name: 'loss/avg_final_rewards',
 			canonical: 'reward',
 			akin: true,
-			differs: 'After the KL penalty, where it is taken off the reward.',
+			differs: 'After the KL penalty, if it is applied to the reward.',
 		},
 		{ name: 'loss/avg_raw_advantages', canonical: 'advantages/mean', differs: 'Over tokens.' },
 		{ name: 'loss/avg_kl', canonical: 'kl', versions: 'KL in the reward' },
@@ -42,12 +42,12 @@ export const skyRl: Trainer = {
 		{
 			name: 'eval/{name}/avg_score',
 			canonical: 'eval/{name}/reward',
-			differs: 'Rewards per token are summed up; "all" is the mean over all rows.',
+			differs: 'Per-token rewards are summed; "all" is the mean over all rows.',
 		},
 		{
 			name: 'eval/{name}/pass_at_{n}',
 			canonical: 'eval/{name}/pass@{n}',
-			differs: 'A sample with any reward above 0 counts as right.',
+			differs: 'A sample with any reward above 0 counts as correct.',
 		},
 	],
 };

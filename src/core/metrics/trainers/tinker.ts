@@ -7,7 +7,7 @@ export const tinker: Trainer = {
 		{
 			name: 'env/all/reward/total',
 			canonical: 'reward',
-			differs: 'Rewards of all steps and of the end, before groups are filtered.',
+			differs: 'Rewards of all steps plus the final reward, before groups are filtered.',
 		},
 		{
 			name: 'env/all/correct',
@@ -33,17 +33,17 @@ export const tinker: Trainer = {
 		{
 			name: 'env/all/ac_tokens_per_turn',
 			canonical: 'completions/mean_length',
-			differs: 'Per turn: the same where episodes have one turn.',
+			differs: 'Per turn; equal to the total for single-turn episodes.',
 		},
 		{
 			name: 'env/all/ob_tokens_per_turn',
 			canonical: 'prompts/mean_length',
-			differs: 'Per turn, all that came before it included.',
+			differs: 'Per turn, including the preceding context.',
 		},
 		{
 			name: 'optim/kl_sample_train_v1',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'The k1 estimator: mean of log sampler - log trainer, which may be below 0.',
+			differs: 'The k1 estimator: mean of log sampler - log trainer, which can be negative.',
 		},
 		{
 			name: 'optim/kl_sample_train_v2',
@@ -59,14 +59,14 @@ export const tinker: Trainer = {
 		{
 			name: 'kl_policy_base',
 			canonical: 'kl',
-			differs: 'The k1 estimator on sampled tokens: mean of log policy - log base, which may be below 0.',
+			differs: 'The k1 estimator on sampled tokens: mean of log policy - log base, which can be negative.',
 		},
 		{ name: 'optim/lr', canonical: 'learning_rate' },
 		{ name: 'time/total', canonical: 'step_time' },
 		{
 			name: 'time/sampling:total',
 			canonical: 'time/generate',
-			differs: 'Summed up over samplers that ran side by side.',
+			differs: 'Sum over parallel samplers.',
 		},
 		{ name: 'test/env/all/reward/total', canonical: 'eval/test/reward' },
 		{ name: 'test/env/all/correct', canonical: 'eval/test/accuracy' },

@@ -42,7 +42,7 @@ const plain: readonly TrainerName[] = [
 		name: 'reward_std',
 		canonical: 'reward_std',
 		differs:
-			'Up to 0.26 it is the mean over groups of their deviations, from 0.27 on the deviation over the whole batch. It is a mean over the logged steps with logging_steps above 1.',
+			'Up to 0.26, the mean over groups of their standard deviations; from 0.27 on, the standard deviation over the whole batch. With logging_steps above 1 it is a mean over the logged steps.',
 	},
 	{
 		name: 'frac_reward_zero_std',
@@ -51,43 +51,43 @@ const plain: readonly TrainerName[] = [
 	{
 		name: 'entropy',
 		canonical: 'entropy',
-		differs: 'In 0.20 to 0.29 the mean over processes of their means. Not scaled by the temperature of sampling.',
+		differs: 'In 0.20 to 0.29, the mean of per-process means. Not scaled by the sampling temperature.',
 	},
 	{
 		name: 'loss',
 		canonical: 'loss',
 		differs:
-			'With loss_type "grpo" it starts at 0 (ratio 1, mean advantage 0); with "dapo" (the default from 0.22 on), "bnpo" and "dr_grpo" at minus the mean advantage weighted by length. Neither is a fault.',
+			'With loss_type "grpo" it starts at 0 (ratio 1, mean advantage 0); with "dapo" (the default from 0.22 on), "bnpo" and "dr_grpo" at minus the mean advantage weighted by length. Both are expected.',
 	},
 	...['mean', 'min', 'max'].flatMap((part) => [
 		{
 			name: `completions/${part}_length`,
 			canonical: `completions/${part}_length`,
-			differs: 'With tools, tokens of their results are not counted.',
+			differs: 'With tools, tokens of tool results are not counted.',
 		},
 		{
 			name: `completions/${part}_terminated_length`,
 			canonical: `completions/${part}_terminated_length`,
-			differs: '0 where no completion ended by itself.',
+			differs: '0 if no completion finished.',
 		},
 	]),
 	{
 		name: 'num_tokens',
 		canonical: 'num_tokens',
-		differs: 'Prompt tokens count once for every completion; tokens of tools are left out.',
+		differs: 'Prompt tokens count once per completion; tool tokens are excluded.',
 	},
 	{ name: 'step_time', canonical: 'step_time', differs: 'Mean over the logged steps.' },
 	...['min', 'mean', 'max'].map((part) => ({
 		name: `sampling/importance_sampling_ratio/${part}`,
 		canonical: `sampling/importance_sampling_ratio/${part}`,
-		differs: 'After it was cut off at vllm_importance_sampling_cap; of sequences in the sequence modes.',
+		differs: 'After truncation at vllm_importance_sampling_cap; per sequence in the sequence modes.',
 	})),
 	{ name: 'completion_length', canonical: 'completions/mean_length', versions: 'up to 0.16, and Unsloth' },
 	{
 		name: 'clip_ratio',
 		canonical: 'clip_ratio/region_mean',
 		versions: '0.16, and with Liger',
-		differs: 'Under the name clip_ratio, mean over processes of their means.',
+		differs: 'Named clip_ratio, the mean of per-process means.',
 	},
 	{ name: 'rewards/{name}', canonical: 'rewards/{name}/mean', versions: 'up to 0.16' },
 ];

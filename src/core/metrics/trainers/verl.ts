@@ -8,7 +8,7 @@ const parts = (own: string, canonical: (part: string) => string, differs?: strin
 	}));
 
 const aggregated =
-	'Averaged as loss_agg_mode says: over all tokens (token-mean, the default) or over sequences first (seq-mean-...), and over micro-batches.';
+	'Averaged according to loss_agg_mode: over all tokens (token-mean, the default) or over sequences first (seq-mean-...), and over micro-batches.';
 
 export const verl: Trainer = {
 	formats: ['verl'],
@@ -17,13 +17,13 @@ export const verl: Trainer = {
 		...parts(
 			'critic/score',
 			(part) => (part === 'mean' ? 'reward' : `reward_${part}`),
-			'What the reward function gave, over sequences; completions that were aborted (empty) are left out.',
+			'Output of the reward function, over sequences; excludes aborted (empty) completions.',
 		),
 		...['mean', 'max', 'min'].map((part) => ({
 			name: `critic/rewards/${part}`,
 			canonical: part === 'mean' ? 'reward' : `reward_${part}`,
 			akin: true as const,
-			differs: 'The score minus the KL penalty, where use_kl_in_reward is on: what is trained on, not what was earned.',
+			differs: 'The score minus the KL penalty if use_kl_in_reward is on: what is trained on, not what was earned.',
 		})),
 		...parts(
 			'critic/advantages',
@@ -46,36 +46,36 @@ export const verl: Trainer = {
 		{
 			name: 'actor/kl_loss',
 			canonical: 'kl',
-			differs: `The estimator is kl_loss_type (low_var_kl is k3, cut off at 10). ${aggregated}`,
+			differs: `The estimator is kl_loss_type (low_var_kl is k3, clipped at 10). ${aggregated}`,
 		},
 		{
 			name: 'actor/reward_kl_penalty',
 			canonical: 'kl',
 			akin: true,
 			differs:
-				'KL to the reference that is taken off the reward (use_kl_in_reward); mean over sequences of their means.',
+				'KL to the reference that is subtracted from the reward (use_kl_in_reward); mean over sequences of token means.',
 		},
 		{
 			name: 'actor/ppo_kl',
 			canonical: 'policy_kl',
 			differs:
-				'Not the KL to the reference: between the policy before the batch and now. About 0 with one update a batch.',
+				'Not the KL to the reference: between the policy before the batch and now. About 0 with one update per batch.',
 		},
 		{
 			name: 'actor/pg_clipfrac',
 			canonical: 'clip_ratio/region_mean',
-			differs: 'Tokens where the clipped term is the larger one, on either side.',
+			differs: 'Tokens for which the clipped term is the larger one, on either side.',
 		},
 		{
 			name: 'actor/pg_clipfrac_lower',
 			canonical: 'clip_ratio/low_mean',
 			akin: true,
-			differs: 'Tokens cut off by the dual clip (clip_ratio_c, negative advantages only), not by 1 - epsilon.',
+			differs: 'Tokens clipped by the dual clip (clip_ratio_c, negative advantages only), not by 1 - epsilon.',
 		},
 		{
 			name: 'actor/pg_loss',
 			canonical: 'loss',
-			differs: `Without the terms of KL and entropy. ${aggregated}`,
+			differs: `Excludes the KL and entropy terms. ${aggregated}`,
 		},
 		{ name: 'actor/grad_norm', canonical: 'grad_norm', differs: 'Mean over the mini-batches of the step.' },
 		{ name: 'actor/lr', canonical: 'learning_rate' },
@@ -84,13 +84,13 @@ export const verl: Trainer = {
 		{
 			name: 'response_length/clip_ratio',
 			canonical: 'completions/clipped_ratio',
-			differs: 'Completions of exactly max_response_length tokens, also those that ended with the last one.',
+			differs: 'Completions of exactly max_response_length tokens, including those that finished on the last one.',
 		},
 		...['mean', 'max', 'min'].map((part) => ({
 			name: `response_length_non_aborted/${part}`,
 			canonical: `completions/${part}_length`,
 			akin: true as const,
-			differs: 'Aborted completions are left out.',
+			differs: 'Excludes aborted completions.',
 		})),
 		...parts('prompt_length', (part) => `prompts/${part}_length`),
 		{ name: 'prompt_length/clip_ratio', canonical: 'prompts/clipped_ratio' },
@@ -109,7 +109,7 @@ export const verl: Trainer = {
 			name: 'rollout_corr/kl',
 			canonical: 'sampling/mismatch_kl',
 			akin: true,
-			differs: 'The k1 estimator: mean of log sampler - log trainer, which may be below 0.',
+			differs: 'The k1 estimator: mean of log sampler - log trainer, which can be negative.',
 		},
 		{ name: 'timing_s/gen', canonical: 'time/generate' },
 		{ name: 'timing_s/reward', canonical: 'time/reward' },
@@ -129,7 +129,7 @@ export const verl: Trainer = {
 		{
 			name: 'val-core/{source}/acc/mean@{n}',
 			canonical: 'eval/{source}/accuracy',
-			differs: 'Mean over prompts of the mean over n samples of what the reward function calls acc.',
+			differs: 'Mean over prompts of the mean over n samples of the "acc" value of the reward function.',
 		},
 		{
 			name: 'val-core/{source}/reward/mean@{n}',
@@ -140,13 +140,13 @@ export const verl: Trainer = {
 			{
 				name: `${space}/{source}/acc/best@{n}/mean`,
 				canonical: 'eval/{source}/pass@{n}',
-				differs: 'Estimated by a bootstrap over the samples of a prompt.',
+				differs: 'Bootstrap estimate over the samples of a prompt.',
 			},
 			{
 				name: `${space}/{source}/{variable}/maj@{n}/mean`,
 				canonical: 'eval/{source}/accuracy',
 				akin: true,
-				differs: 'Of the most frequent answer of n samples, by a bootstrap.',
+				differs: 'Accuracy of the most frequent answer of n samples, by a bootstrap.',
 			},
 		]),
 	],

@@ -222,7 +222,7 @@ describe('mixed languages', () => {
 	});
 });
 
-describe('wrong answers in the data', () => {
+describe('incorrect answers in the data', () => {
 	const agreed = group({ answers: fill('12') });
 	const course = (heldOut: number) =>
 		rows(

@@ -75,7 +75,7 @@ describe('problems of which none is ever right', () => {
 		const [alert, ...more] = alertsOf({ metrics: course(() => 0), steps: steps(80, [formed]) }, sums());
 		assert.equal(alert?.id, 'dead-groups:too-hard');
 		assert.equal(alert?.step, thresholds.deadBatches.value);
-		assert.match(alert?.message ?? '', /^Problems are too hard: 100% of the groups/);
+		assert.match(alert?.message ?? '', /^Problems are too hard: in 100% of the groups/);
 		assert.deepEqual(alert?.recipe?.edits, [{ path: ['dataset', 'digits'], value: 2 }]);
 		assert.equal(alert?.evidence.length, 5);
 		assert.deepEqual(
