@@ -62,14 +62,14 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 	});
 
 	return {
-		host: {
+		extension: {
 			...nodeProgram,
 			define: shared.define,
 			entryPoints: { extension: 'src/extension.ts' },
 			external: ['vscode'],
 			// Activation reads what it needs alone; the rest comes in files of its own when it is first used.
 			splitting: true,
-			chunkNames: 'host-[name]-[hash]',
+			chunkNames: 'extension-[name]-[hash]',
 			plugins: [inOneFile('src/extension.ts')],
 		},
 		engine: {

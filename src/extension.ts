@@ -1,63 +1,63 @@
 import { dirname } from 'node:path';
 import * as vscode from 'vscode';
-import { addComparisonCommands } from './host/commands/comparisonCommands.ts';
-import { addControlCommands } from './host/commands/controlCommands.ts';
-import { addDatasetCommands } from './host/commands/datasetCommands.ts';
-import { addDescribeCommands } from './host/commands/describeCommands.ts';
-import { addDiskCommands } from './host/commands/diskCommands.ts';
-import { addExportCommands } from './host/commands/exportCommands.ts';
-import { addLabCommands } from './host/commands/labCommands.ts';
-import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
-import { addQueryCommands } from './host/commands/queryCommands.ts';
-import { addReportCommands } from './host/commands/reportCommands.ts';
-import { addStartCommands } from './host/commands/startCommands.ts';
-import { addTranscriptCommands } from './host/commands/transcriptCommands.ts';
-import { CommandTable } from './host/commandTable.ts';
-import { DatasetEditors } from './host/dataset/datasetEditors.ts';
-import { DiagnosisWatch } from './host/diagnosis/diagnosisWatch.ts';
-import { EndNotification } from './host/endNotification.ts';
-import { EvaluationStore } from './host/evaluation/evaluationStore.ts';
-import { type CommandId, commandIds, panelTypes } from './host/ids.ts';
-import { WindowLab } from './host/lab/windowLab.ts';
-import { LazyPanels } from './host/lazyPanels.ts';
-import { Notices } from './host/notices.ts';
-import { openAtStart } from './host/openAtStart.ts';
-import type { QueryPlace } from './host/panels/querySession.ts';
-import type { TreePlace } from './host/panels/treePanel.ts';
-import { PauseNotification } from './host/pauseNotification.ts';
-import { addPipelineCommands } from './host/pipelines/pipelineCommands.ts';
-import { PipelineNotification } from './host/pipelines/pipelineNotification.ts';
-import { PipelineStore } from './host/pipelines/pipelineStore.ts';
-import { RecipeLenses } from './host/pipelines/recipeLenses.ts';
-import { addPlaygroundCommands } from './host/playground/playgroundCommands.ts';
-import type { PlaygroundPlace } from './host/playground/playgroundPanel.ts';
-import { addPolicyCommands, LazyPolicies } from './host/policies/lazyPolicies.ts';
-import { PoliciesTree } from './host/policies/policiesTree.ts';
-import { addPytorchCommands, LazyPytorch } from './host/pytorch/lazyPytorch.ts';
-import { ReadOnlyDocuments } from './host/readOnlyDocuments.ts';
-import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
-import { ApiKeys } from './host/rewards/apiKeys.ts';
-import { addRewardCommands, LazyRewards } from './host/rewards/lazyRewards.ts';
-import { PythonInterpreter } from './host/rewards/pythonInterpreter.ts';
-import { RewardEnvironment } from './host/rewards/rewardEnvironment.ts';
-import { RewardFileList } from './host/rewards/rewardFileList.ts';
-import { RewardsTree } from './host/rewards/rewardsTree.ts';
-import { addSandboxCommands } from './host/rewards/sandboxCommands.ts';
-import { RewardTests } from './host/rewardTests/rewardTests.ts';
-import { RunContext } from './host/runContext.ts';
-import { RunController } from './host/runController.ts';
-import { RunPicker } from './host/runPicker.ts';
-import { RegisteredRuns, WorkspaceRuns } from './host/runSources.ts';
-import { RunStarter } from './host/runStarter.ts';
-import { RunStore } from './host/runStore.ts';
-import { RunsTree } from './host/runsTree.ts';
-import type { RunView } from './host/runView.ts';
-import { addSearchCommands, LazySearches } from './host/search/lazySearches.ts';
-import { RowLens } from './host/search/rowLens.ts';
-import { SearchesTree } from './host/search/searchesTree.ts';
-import { StatusBar } from './host/statusBar.ts';
-import { TraceFeatures } from './host/traces/traceFeatures.ts';
-import { TranscriptContext } from './host/transcriptContext.ts';
+import { addComparisonCommands } from './extension/commands/comparisonCommands.ts';
+import { addControlCommands } from './extension/commands/controlCommands.ts';
+import { addDatasetCommands } from './extension/commands/datasetCommands.ts';
+import { addDescribeCommands } from './extension/commands/describeCommands.ts';
+import { addDiskCommands } from './extension/commands/diskCommands.ts';
+import { addExportCommands } from './extension/commands/exportCommands.ts';
+import { addLabCommands } from './extension/commands/labCommands.ts';
+import { addOpenCommands, openLog } from './extension/commands/openCommands.ts';
+import { addQueryCommands } from './extension/commands/queryCommands.ts';
+import { addReportCommands } from './extension/commands/reportCommands.ts';
+import { addStartCommands } from './extension/commands/startCommands.ts';
+import { addTranscriptCommands } from './extension/commands/transcriptCommands.ts';
+import { CommandTable } from './extension/commandTable.ts';
+import { DiagnosisWatch } from './extension/diagnosis/diagnosisWatch.ts';
+import { EndNotification } from './extension/endNotification.ts';
+import { EvaluationStore } from './extension/evaluation/evaluationStore.ts';
+import { type CommandId, commandIds, panelTypes } from './extension/ids.ts';
+import { WindowLab } from './extension/lab/windowLab.ts';
+import { LazyPanels } from './extension/lazyPanels.ts';
+import { Notices } from './extension/notices.ts';
+import { openAtStart } from './extension/openAtStart.ts';
+import { DatasetEditors } from './extension/panels/dataset/datasetEditors.ts';
+import { addPlaygroundCommands } from './extension/panels/playground/playgroundCommands.ts';
+import type { PlaygroundPlace } from './extension/panels/playground/playgroundPanel.ts';
+import type { QueryPlace } from './extension/panels/query/querySession.ts';
+import type { TreePlace } from './extension/panels/tree/treePanel.ts';
+import { PauseNotification } from './extension/pauseNotification.ts';
+import { addPipelineCommands } from './extension/pipelines/pipelineCommands.ts';
+import { PipelineNotification } from './extension/pipelines/pipelineNotification.ts';
+import { PipelineStore } from './extension/pipelines/pipelineStore.ts';
+import { RecipeLenses } from './extension/pipelines/recipeLenses.ts';
+import { addPolicyCommands, LazyPolicies } from './extension/policies/lazyPolicies.ts';
+import { PoliciesTree } from './extension/policies/policiesTree.ts';
+import { addPytorchCommands, LazyPytorch } from './extension/pytorch/lazyPytorch.ts';
+import { ReadOnlyDocuments } from './extension/readOnlyDocuments.ts';
+import { RecipeDiagnostics } from './extension/recipeDiagnostics.ts';
+import { ApiKeys } from './extension/rewards/apiKeys.ts';
+import { addRewardCommands, LazyRewards } from './extension/rewards/lazyRewards.ts';
+import { PythonInterpreter } from './extension/rewards/pythonInterpreter.ts';
+import { RewardEnvironment } from './extension/rewards/rewardEnvironment.ts';
+import { RewardFileList } from './extension/rewards/rewardFileList.ts';
+import { RewardsTree } from './extension/rewards/rewardsTree.ts';
+import { addSandboxCommands } from './extension/rewards/sandboxCommands.ts';
+import { RewardTests } from './extension/rewardTests/rewardTests.ts';
+import { RunContext } from './extension/runContext.ts';
+import { RunController } from './extension/runController.ts';
+import { RunPicker } from './extension/runPicker.ts';
+import { RegisteredRuns, WorkspaceRuns } from './extension/runSources.ts';
+import { RunStarter } from './extension/runStarter.ts';
+import { RunStore } from './extension/runStore.ts';
+import { RunsTree } from './extension/runsTree.ts';
+import type { RunView } from './extension/runView.ts';
+import { addSearchCommands, LazySearches } from './extension/search/lazySearches.ts';
+import { RowLens } from './extension/search/rowLens.ts';
+import { SearchesTree } from './extension/search/searchesTree.ts';
+import { StatusBar } from './extension/statusBar.ts';
+import { TraceFeatures } from './extension/traces/traceFeatures.ts';
+import { TranscriptContext } from './extension/transcriptContext.ts';
 import type { TranscriptPlace } from './protocol/transcriptMessages.ts';
 import type { ResultPart, ResultPlace } from './protocol/verificationMessages.ts';
 import { isPipelineFolder, RunRegistry } from './runs/runRegistry.ts';
@@ -108,15 +108,15 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const panels = { extensionUri: extension, log, documents };
 	const dashboards = keep(
 		new LazyPanels(panelTypes.dashboard, async () => {
-			const { DashboardPanels } = await import('./host/panels/dashboardPanel.ts');
+			const { DashboardPanels } = await import('./extension/panels/dashboard/dashboardPanel.ts');
 			return new DashboardPanels({ ...panels, diagnosis });
 		}),
 	);
 	const rollouts = keep(
 		new LazyPanels(panelTypes.rollouts, async () => {
 			const [{ RolloutsPanels }, { launchSettings, requireTrust }] = await Promise.all([
-				import('./host/panels/rolloutsPanel.ts'),
-				import('./host/launchSettings.ts'),
+				import('./extension/panels/rollouts/rolloutsPanel.ts'),
+				import('./extension/launchSettings.ts'),
 			]);
 			const programs = async () => {
 				requireTrust();
@@ -127,25 +127,25 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	);
 	const comparisons = keep(
 		new LazyPanels<never, readonly string[]>(panelTypes.comparison, async () => {
-			const { RunComparisonPanels } = await import('./host/panels/runComparisonPanel.ts');
+			const { RunComparisonPanels } = await import('./extension/panels/comparison/runComparisonPanel.ts');
 			return new RunComparisonPanels(panels);
 		}),
 	);
 	const queries = keep(
 		new LazyPanels<never, QueryPlace>(panelTypes.query, async () => {
-			const { QueryPanels } = await import('./host/panels/queryPanel.ts');
+			const { QueryPanels } = await import('./extension/panels/query/queryPanel.ts');
 			return new QueryPanels({ ...panels, lab, store, memory: context.workspaceState });
 		}),
 	);
 	const transcripts = keep(
 		new LazyPanels<never, TranscriptPlace>(panelTypes.transcript, async () => {
-			const { TranscriptPanels } = await import('./host/panels/transcriptPanel.ts');
+			const { TranscriptPanels } = await import('./extension/panels/transcript/transcriptPanel.ts');
 			return new TranscriptPanels(panels);
 		}),
 	);
 	const datasets = keep(
 		new DatasetEditors(async (panel, uri) => {
-			const { DatasetPanel } = await import('./host/dataset/datasetPanel.ts');
+			const { DatasetPanel } = await import('./extension/panels/dataset/datasetPanel.ts');
 			const environment = () => pytorch.ifThere();
 			const needs = { extension, storage, store, policies: () => policies.get(), environment };
 			return new DatasetPanel(panel, panels, uri, needs);
@@ -159,7 +159,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const rewardsTree = keep(new RewardsTree(rewardFiles));
 	const rewards = keep(
 		new LazyRewards(rewardFiles, async () => {
-			const { RewardWorkbench } = await import('./host/rewards/rewardWorkbench.ts');
+			const { RewardWorkbench } = await import('./extension/rewards/rewardWorkbench.ts');
 			return new RewardWorkbench({
 				extension,
 				store,
@@ -178,7 +178,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const searchesTree: SearchesTree = keep(new SearchesTree(async () => (await searches.get()).list));
 	const searches: LazySearches = keep(
 		new LazySearches(async () => {
-			const { SearchWorkbench } = await import('./host/search/searchWorkbench.ts');
+			const { SearchWorkbench } = await import('./extension/search/searchWorkbench.ts');
 			return new SearchWorkbench({
 				extension,
 				storage,
@@ -200,7 +200,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const policiesTree: PoliciesTree = keep(new PoliciesTree(async () => (await policies.get()).list));
 	const policies: LazyPolicies = keep(
 		new LazyPolicies(async () => {
-			const { PolicyWorkbench } = await import('./host/policies/policyWorkbench.ts');
+			const { PolicyWorkbench } = await import('./extension/policies/policyWorkbench.ts');
 			return new PolicyWorkbench({
 				secrets: context.secrets,
 				memory: context.globalState,
@@ -213,7 +213,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	);
 	const playgrounds = keep(
 		new LazyPanels<never, PlaygroundPlace>(panelTypes.playground, async () => {
-			const { PlaygroundPanels } = await import('./host/playground/playgroundPanel.ts');
+			const { PlaygroundPanels } = await import('./extension/panels/playground/playgroundPanel.ts');
 			return new PlaygroundPanels({
 				...{ ...panels, extension, client, store, notices, environment, files: rewardFiles },
 				policies: () => policies.get(),
@@ -223,14 +223,17 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	);
 	const trees: LazyPanels<never, TreePlace> = keep(
 		new LazyPanels<never, TreePlace>(panelTypes.tree, async () => {
-			const [{ TreePanels }, { actions }] = await Promise.all([import('./host/panels/treePanel.ts'), searches.get()]);
+			const [{ TreePanels }, { actions }] = await Promise.all([
+				import('./extension/panels/tree/treePanel.ts'),
+				searches.get(),
+			]);
 			return new TreePanels(panels, actions);
 		}),
 	);
 	const strategies: LazyPanels<never> = keep(
 		new LazyPanels<never>(panelTypes.strategies, async () => {
 			const [{ StrategiesPanels }, { comparisons }] = await Promise.all([
-				import('./host/panels/strategiesPanel.ts'),
+				import('./extension/panels/strategies/strategiesPanel.ts'),
 				searches.get(),
 			]);
 			return new StrategiesPanels(panels, comparisons.actions);
@@ -238,13 +241,13 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	);
 	const results: LazyPanels<ResultPart, ResultPlace> = keep(
 		new LazyPanels<ResultPart, ResultPlace>(panelTypes.verification, async () => {
-			const { VerificationPanels } = await import('./host/panels/verificationPanel.ts');
+			const { VerificationPanels } = await import('./extension/panels/verification/verificationPanel.ts');
 			return new VerificationPanels(panels, () => rewards.get());
 		}),
 	);
 	const pytorch = keep(
 		new LazyPytorch(async () => {
-			const { PytorchWorkbench } = await import('./host/pytorch/pytorchWorkbench.ts');
+			const { PytorchWorkbench } = await import('./extension/pytorch/pytorchWorkbench.ts');
 			return new PytorchWorkbench({ extension, version, notices, documents, interpreter: python });
 		}),
 	);

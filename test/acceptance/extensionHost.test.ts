@@ -2,7 +2,7 @@
  * The extension host is killed while a run trains that it has started: `npm run acceptance -- extensionHost [--count N] [--seed N]`.
  * The engine must not notice, what the editor starts for itself must end with it, and the next window must show the run.
  */
-// @reaches engine host dashboard
+// @reaches engine extension dashboard
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

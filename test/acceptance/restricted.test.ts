@@ -1,9 +1,9 @@
-// @reaches host rewardHost search lab
+// @reaches extension rewardHost search lab
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { commandIds } from '../../src/host/ids.ts';
-import { trustedCommands } from '../../src/host/trustedCommands.ts';
+import { commandIds } from '../../src/extension/ids.ts';
+import { trustedCommands } from '../../src/extension/trustedCommands.ts';
 import { sweepCommands } from '../e2e/commandSweep.ts';
 import { HostDriver } from '../e2e/hostDriver.ts';
 import { HostileWorkspace } from '../e2e/hostileWorkspace.ts';

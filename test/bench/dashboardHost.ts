@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundles } from '../../esbuild.mjs';
-import { DashboardSession } from '../../src/host/panels/dashboardSession.ts';
+import { DashboardSession } from '../../src/extension/panels/dashboard/dashboardSession.ts';
 import { type HostPage, serveHostPage } from './hostPage.ts';
 
 /*

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Random } from '../../src/base/random.ts';
-import { LabClient } from '../../src/host/lab/labClient.ts';
+import { LabClient } from '../../src/extension/lab/labClient.ts';
 import type { TextQuery } from '../../src/protocol/lab.ts';
 import { openRun } from '../../src/runs/openRun.ts';
 import type { Bench, Measurement } from './measurement.ts';

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundles } from '../../esbuild.mjs';
-import { TreeSession } from '../../src/host/panels/treeSession.ts';
+import { TreeSession } from '../../src/extension/panels/tree/treeSession.ts';
 import { treeEventLines } from '../../src/protocol/treeEventReader.ts';
 import { mctsEvents } from '../support/treeEvents.ts';
 import { type HostPage, serveHostPage } from './hostPage.ts';

@@ -1,4 +1,4 @@
-// @reaches host engine dashboard
+// @reaches extension engine dashboard
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

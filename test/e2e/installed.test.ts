@@ -1,4 +1,4 @@
-// @reaches host
+// @reaches extension
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

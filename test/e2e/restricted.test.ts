@@ -1,10 +1,10 @@
-// @reaches host rewardHost search lab
+// @reaches extension rewardHost search lab
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { commandIds } from '../../src/host/ids.ts';
-import { trustedCommands } from '../../src/host/trustedCommands.ts';
+import { commandIds } from '../../src/extension/ids.ts';
+import { trustedCommands } from '../../src/extension/trustedCommands.ts';
 import { skip } from '../support/chromium.ts';
 import { sweepCommands } from './commandSweep.ts';
 import { HostDriver } from './hostDriver.ts';

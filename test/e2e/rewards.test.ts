@@ -1,4 +1,4 @@
-// @reaches host rewardHost rewardPython verification
+// @reaches extension rewardHost rewardPython verification
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

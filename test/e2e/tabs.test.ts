@@ -1,11 +1,11 @@
-// @reaches host dashboard rollouts verification query transcript comparison tree strategies dataset playground
+// @reaches extension dashboard rollouts verification query transcript comparison tree strategies dataset playground
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { Frame } from 'playwright-core';
-import { commandIds as id } from '../../src/host/ids.ts';
+import { commandIds as id } from '../../src/extension/ids.ts';
 import { skip } from '../support/chromium.ts';
 import { mctsEvents } from '../support/treeEvents.ts';
 import { reflexionFile } from '../unit/core/transcript/reflexion.ts';

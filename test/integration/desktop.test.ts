@@ -1,5 +1,5 @@
 /** The suites of test/integration/suites inside a desktop VS Code, where one is installed. */
-// @reaches host
+// @reaches extension
 import { describe, test } from 'node:test';
 import { desktop, runOnDesktop } from '../scripts/desktop.ts';
 import { declareSuites } from './hostSuites.ts';

@@ -48,7 +48,7 @@ export class ImportGraph {
 	/** Whether a file is in the folder of a program, not in one that programs share. */
 	isOwn(program: string, file: string): boolean {
 		return (this.#entries.get(program) ?? []).some((entry) => {
-			const folder = program === 'host' ? 'src/host' : entry.replace(/\/main\.ts$|\.ts$/, '');
+			const folder = entry.replace(/\/main\.ts$|\.ts$/, '');
 			return file === entry || file.startsWith(`${folder}/`);
 		});
 	}

@@ -14,10 +14,12 @@ process.execArgv.length = 0;
 
 /**
  * Modules of test/ are evaluated anew for each test file: helpers register hooks and set variables for the file that
- * imports them. So are those of src/host, which find a stand-in of the editor that belongs to the file. The rest of the
+ * imports them. So are those of src/extension, which find a stand-in of the editor that belongs to the file. The rest of the
  * product is shared, as it is in its own processes.
  */
-const folders = ['test', 'src/host'].map((path) => pathToFileURL(join(import.meta.dirname, '../..', path) + sep).href);
+const folders = ['test', 'src/extension'].map(
+	(path) => pathToFileURL(join(import.meta.dirname, '../..', path) + sep).href,
+);
 let fileNumber = 0;
 registerHooks({
 	resolve(specifier, context, nextResolve) {

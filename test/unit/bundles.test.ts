@@ -72,14 +72,14 @@ describe('the walls between the layers hold in the production bundles', () => {
 	});
 
 	it('only the host bundle imports vscode', () => {
-		for (const [name, made] of built) assert.equal(externals(made).includes('vscode'), name === 'host', name);
+		for (const [name, made] of built) assert.equal(externals(made).includes('vscode'), name === 'extension', name);
 	});
 
 	it('no webview bundle imports a Node module, or anything else', () => {
 		for (const name of webviews) {
 			assert.deepEqual(externals(bundle(name)), [], name);
 			assert.deepEqual(
-				inputsUnder(bundle(name), 'src/host', 'src/engines/', 'src/runs', 'src/cli', 'src/rpc'),
+				inputsUnder(bundle(name), 'src/extension', 'src/engines/', 'src/runs', 'src/cli', 'src/rpc'),
 				[],
 				name,
 			);
@@ -95,16 +95,16 @@ describe('the walls between the layers hold in the production bundles', () => {
 
 	it('the host spawns the engine and never holds it', () => {
 		assert.deepEqual(
-			externals(bundle('host')).filter((path) => path.startsWith('onnxruntime')),
+			externals(bundle('extension')).filter((path) => path.startsWith('onnxruntime')),
 			[],
 		);
 		const walled = ['src/engines/', 'src/cli', 'src/lab/', 'webview/', 'node_modules/onnxruntime'];
-		assert.deepEqual(inputsUnder(bundle('host'), ...walled), []);
+		assert.deepEqual(inputsUnder(bundle('extension'), ...walled), []);
 	});
 
 	it('neither engine nor CLI holds the host, and one file alone imports onnxruntime', () => {
 		for (const name of ['engine', 'cli']) {
-			assert.deepEqual(inputsUnder(bundle(name), 'src/host/', 'src/extension.ts', 'webview/'), [], name);
+			assert.deepEqual(inputsUnder(bundle(name), 'src/extension/', 'src/extension.ts', 'webview/'), [], name);
 		}
 		const importers = Object.entries(bundle('engine').meta.inputs)
 			.filter(([, { imports }]) => imports.some(({ path }) => path.startsWith('onnxruntime')))
@@ -113,13 +113,13 @@ describe('the walls between the layers hold in the production bundles', () => {
 	});
 
 	it('the driver holds nothing that computes, and no native package', () => {
-		const walled = ['src/engines/embedded/', 'src/host/', 'src/cli', 'src/lab/', 'webview/'];
+		const walled = ['src/engines/embedded/', 'src/extension/', 'src/cli', 'src/lab/', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('driver'), ...walled), []);
 		for (const path of externals(bundle('driver'))) assert.ok(builtins.has(path), `driver imports ${path}`);
 	});
 
 	it('the lab worker holds neither host nor engine, and it and the CLI alone import DuckDB, in one file, when it is needed', () => {
-		const walled = ['src/host/', 'src/extension.ts', 'src/engines/', 'src/cli', 'webview/'];
+		const walled = ['src/extension/', 'src/extension.ts', 'src/engines/', 'src/cli', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('lab'), ...walled), []);
 		const importing = [...built].filter(([, made]) => externals(made).some((path) => path.startsWith('@duckdb/')));
 		assert.deepEqual(importing.map(([name]) => name).sort(), ['cli', 'lab']);
@@ -132,14 +132,14 @@ describe('the walls between the layers hold in the production bundles', () => {
 	});
 
 	it('the search worker holds neither host, engine nor CLI, and no native package', () => {
-		const walled = ['src/host/', 'src/extension.ts', 'src/engines/', 'src/cli', 'src/lab/', 'webview/'];
+		const walled = ['src/extension/', 'src/extension.ts', 'src/engines/', 'src/cli', 'src/lab/', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('search'), ...walled), []);
 		for (const path of externals(bundle('search'))) assert.ok(builtins.has(path), `search imports ${path}`);
 	});
 
 	it('what the programs import when they run is Node, vscode and the native packages', () => {
 		const allowed = ['vscode', 'onnxruntime-node', '@duckdb/node-api'];
-		for (const name of ['host', 'engine', 'cli', 'lab', 'search']) {
+		for (const name of ['extension', 'engine', 'cli', 'lab', 'search']) {
 			for (const path of externals(bundle(name))) {
 				assert.ok(builtins.has(path) || allowed.includes(path), `${name} imports ${path}`);
 			}
@@ -147,13 +147,19 @@ describe('the walls between the layers hold in the production bundles', () => {
 	});
 
 	it('what activation loads is small, and neither runs a reward nor talks to an engine', () => {
-		const { meta } = bundle('host');
+		const { meta } = bundle('extension');
 		const files = loadedAtStart(meta, 'src/extension.ts');
 		const size = files.reduce((sum, path) => sum + (meta.outputs[path]?.bytes ?? 0), 0);
 		assert.ok(size < 162_500, `${size} bytes in ${files.length} files`);
 		assert.ok(files.length <= 3, `${files.length} files`);
 		const sources = files.flatMap((path) => Object.keys(meta.outputs[path]?.inputs ?? {}));
-		const later = ['vscode-jsonrpc/', 'jsonc-parser/', 'src/rewards/host', 'src/host/panels/', 'core/reward/audit/'];
+		const later = [
+			'vscode-jsonrpc/',
+			'jsonc-parser/',
+			'src/rewards/host',
+			'src/extension/panels/',
+			'core/reward/audit/',
+		];
 		assert.deepEqual(
 			sources.filter((path) => later.some((part) => path.includes(part))),
 			[],
@@ -178,12 +184,12 @@ describe('the walls between the layers hold in the production bundles', () => {
 		// Reading an answer out of a text takes no parser of mathematics.
 		const light = ['statedAnswer.ts', 'brackets.ts', 'fullWidth.ts'].map((name) => `src/core/math/${name}`);
 		assert.deepEqual(
-			Object.keys(bundle('host').meta.inputs).filter(
+			Object.keys(bundle('extension').meta.inputs).filter(
 				(path) => !light.includes(path) && heavy.some((part) => path.includes(part)),
 			),
 			[],
 		);
-		const size = [...bundle('host').sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
+		const size = [...bundle('extension').sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
 		assert.ok(size < 1_515_000, `${size} bytes`);
 	});
 

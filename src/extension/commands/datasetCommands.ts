@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import type { CommandTable } from '../commandTable.ts';
-import type { HubNeeds } from '../dataset/hubDataset.ts';
 import { commandIds, viewTypes } from '../ids.ts';
+import type { HubNeeds } from '../panels/dataset/hubDataset.ts';
 
 /**
  * *Open Dataset*: of the file or folder that a menu names, of a task (`{task: 'addition', digits: 3, rows, seed}`); else it asks. It reads
@@ -18,7 +18,7 @@ export function addDatasetCommands(table: CommandTable, needs: HubNeeds): void {
 }
 
 async function uriOf(argument: unknown, needs: HubNeeds): Promise<vscode.Uri | undefined> {
-	const { askDataset, askSplit, taskUri } = await import('../dataset/datasetQuestion.ts');
+	const { askDataset, askSplit, taskUri } = await import('../panels/dataset/datasetQuestion.ts');
 	if (argument instanceof vscode.Uri) return askSplit(argument);
 	if (typeof argument === 'string') return askSplit(vscode.Uri.file(argument));
 	if (argument === undefined || argument === null) {

@@ -6,7 +6,7 @@ import { runFiles } from '../../runs/runFiles.ts';
 import type { RunRegistry } from '../../runs/runRegistry.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
-import type { RolloutsPlace } from '../panels/rolloutsSession.ts';
+import type { RolloutsPlace } from '../panels/rollouts/rolloutsSession.ts';
 import { openFolder } from '../revealFolder.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { WorkspaceRuns } from '../runSources.ts';

@@ -2,7 +2,7 @@ import { isAbsolute, normalize } from 'node:path';
 import * as vscode from 'vscode';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
-import type { QueryPlace } from '../panels/querySession.ts';
+import type { QueryPlace } from '../panels/query/querySession.ts';
 
 export interface QueryOpener {
 	open(place: QueryPlace): unknown;

@@ -20,7 +20,7 @@ import { comparisonsIn, readComparison } from '../../runs/comparisonFolder.ts';
 import { requireInside } from '../../runs/ownFolder.ts';
 import { viewIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
-import type { StrategiesActions } from '../panels/strategiesPanel.ts';
+import type { StrategiesActions } from '../panels/strategies/strategiesPanel.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
 import { withProgress } from '../progress.ts';
 import { showQuickPick } from '../quickInput.ts';

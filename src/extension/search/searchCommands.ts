@@ -11,7 +11,7 @@ import { type SearchProblem, searchBudgetSchema } from '../../protocol/treeLog.t
 import { listCheckpoints } from '../../runs/checkpointFiles.ts';
 import { isBeingSearched, searchLogEnding } from '../../runs/searchLog.ts';
 import { viewIds } from '../ids.ts';
-import type { TreeActions } from '../panels/treePanel.ts';
+import type { TreeActions } from '../panels/tree/treePanel.ts';
 import { withProgress } from '../progress.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText, nameOf } from '../runView.ts';

@@ -7,7 +7,7 @@ import type { SearchBudget } from '../../protocol/treeLog.ts';
 import { readSearchSummary } from '../../runs/searchLog.ts';
 import { viewIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
-import type { SearchAction, TreeActions, TreePlace } from '../panels/treePanel.ts';
+import type { SearchAction, TreeActions, TreePlace } from '../panels/tree/treePanel.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
 import { withProgress } from '../progress.ts';
 import { showQuickPick } from '../quickInput.ts';

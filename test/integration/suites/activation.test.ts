@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { commandIds, extensionId } from '../../../src/host/ids.ts';
+import { commandIds, extensionId } from '../../../src/extension/ids.ts';
 import { activated } from '../support/laboratory.ts';
 
 suite('activation', () => {

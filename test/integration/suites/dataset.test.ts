@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { commandIds, viewTypes } from '../../../src/extension/ids.ts';
+import type { DatasetPanel } from '../../../src/extension/panels/dataset/datasetPanel.ts';
+import { useInRecipe } from '../../../src/extension/panels/dataset/useInRecipe.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import type { DatasetPanel } from '../../../src/host/dataset/datasetPanel.ts';
-import { useInRecipe } from '../../../src/host/dataset/useInRecipe.ts';
-import { commandIds, viewTypes } from '../../../src/host/ids.ts';
 import { activated, workspaceFolder } from '../support/laboratory.ts';
 
 suite('datasets', () => {

@@ -3,8 +3,8 @@ import { cp, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { commandIds, extensionId } from '../../../src/extension/ids.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { commandIds, extensionId } from '../../../src/host/ids.ts';
 import { activated, untilListed, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('exports', () => {

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
-import { commandIds } from '../../../src/host/ids.ts';
+import { commandIds } from '../../../src/extension/ids.ts';
 import { activated, workspaceFolder } from '../support/laboratory.ts';
 
 suite('new project', () => {

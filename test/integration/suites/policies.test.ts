@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { commandIds, settingIds } from '../../../src/extension/ids.ts';
+import type { PolicyTrial } from '../../../src/extension/policies/policyPresentation.ts';
+import { policyId } from '../../../src/extension/policies/policyStore.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { commandIds, settingIds } from '../../../src/host/ids.ts';
-import type { PolicyTrial } from '../../../src/host/policies/policyPresentation.ts';
-import { policyId } from '../../../src/host/policies/policyStore.ts';
 import { ModelServer } from '../../unit/policies/modelServer.ts';
 import { activated, workspaceFolder } from '../support/laboratory.ts';
 

@@ -5,7 +5,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { commandIds } from '../../../src/host/ids.ts';
+import { commandIds } from '../../../src/extension/ids.ts';
 import type { DoctorReport } from '../../../src/protocol/torchEnvironment.ts';
 import { tinyTorch, tinyTrl, writeWheel } from '../../support/wheels.ts';
 import { activated, notices, until, workspaceFolder } from '../support/laboratory.ts';

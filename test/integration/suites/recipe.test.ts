@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { commandIds } from '../../../src/host/ids.ts';
+import { commandIds } from '../../../src/extension/ids.ts';
 import { activated, until, workspaceFolder } from '../support/laboratory.ts';
 
 const recipe = {

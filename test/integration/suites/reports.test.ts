@@ -3,9 +3,9 @@ import { cp, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import type { EvaluationResult } from '../../../src/extension/evaluation/evaluationProcess.ts';
+import { commandIds, extensionId } from '../../../src/extension/ids.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import type { EvaluationResult } from '../../../src/host/evaluation/evaluationProcess.ts';
-import { commandIds, extensionId } from '../../../src/host/ids.ts';
 import { activated, until, untilListed, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('reports and evaluations', () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { commandIds } from '../../../src/extension/ids.ts';
+import { presentSearch } from '../../../src/extension/search/searchPresentation.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { commandIds } from '../../../src/host/ids.ts';
-import { presentSearch } from '../../../src/host/search/searchPresentation.ts';
 import { activated, workspaceFolder } from '../support/laboratory.ts';
 
 const said = (value: object) => JSON.stringify(value);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { RewardCoverage } from '../../../src/extension/rewardTests/rewardCoverage.ts';
+import type { RewardTests } from '../../../src/extension/rewardTests/rewardTests.ts';
+import { TestRunner } from '../../../src/extension/rewardTests/testRun.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { RewardCoverage } from '../../../src/host/rewardTests/rewardCoverage.ts';
-import type { RewardTests } from '../../../src/host/rewardTests/rewardTests.ts';
-import { TestRunner } from '../../../src/host/rewardTests/testRun.ts';
 import { activated, workspaceFolder } from '../support/laboratory.ts';
 
 const typescript = `// @dataset totals.jsonl

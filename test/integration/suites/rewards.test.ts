@@ -3,12 +3,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
+import { commandIds } from '../../../src/extension/ids.ts';
+import type { FileVerification } from '../../../src/extension/rewards/fileVerification.ts';
+import type { RewardSession } from '../../../src/extension/rewards/rewardSession.ts';
+import { inlineLine } from '../../../src/extension/rewards/rewardWords.ts';
+import { unreachedLines } from '../../../src/extension/rewards/unreachedLines.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { commandIds } from '../../../src/host/ids.ts';
-import type { FileVerification } from '../../../src/host/rewards/fileVerification.ts';
-import type { RewardSession } from '../../../src/host/rewards/rewardSession.ts';
-import { inlineLine } from '../../../src/host/rewards/rewardWords.ts';
-import { unreachedLines } from '../../../src/host/rewards/unreachedLines.ts';
 import { activated, until, workspaceFolder } from '../support/laboratory.ts';
 
 const recipe = `{

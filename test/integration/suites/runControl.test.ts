@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { commandIds, panelTypes } from '../../../src/extension/ids.ts';
+import { isLive } from '../../../src/extension/runView.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { commandIds, panelTypes } from '../../../src/host/ids.ts';
-import { isLive } from '../../../src/host/runView.ts';
 import { listCheckpoints } from '../../../src/runs/runReader.ts';
 import { activated, notices, until, untilRun } from '../support/laboratory.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { commandIds } from '../../../src/extension/ids.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { commandIds } from '../../../src/host/ids.ts';
 import { activated, until, untilListed, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('runs tree', () => {

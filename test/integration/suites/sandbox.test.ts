@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as vscode from 'vscode';
-import { commandIds } from '../../../src/host/ids.ts';
+import { commandIds } from '../../../src/extension/ids.ts';
 import type { IsolationReport } from '../../../src/protocol/isolation.ts';
 import { activated, notices, until, workspaceFolder } from '../support/laboratory.ts';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { commandIds, panelTypes } from '../../../src/extension/ids.ts';
+import { presentSearch } from '../../../src/extension/search/searchPresentation.ts';
+import type { SearchView } from '../../../src/extension/search/searchStore.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { commandIds, panelTypes } from '../../../src/host/ids.ts';
-import { presentSearch } from '../../../src/host/search/searchPresentation.ts';
-import type { SearchView } from '../../../src/host/search/searchStore.ts';
 import { activated, until, workspaceFolder } from '../support/laboratory.ts';
 
 const rule = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { settingIds } from '../../../src/host/ids.ts';
+import { settingIds } from '../../../src/extension/ids.ts';
 import { badRewards } from '../../support/badRewards.ts';
 import { activated, workspaceFolder } from '../support/laboratory.ts';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { commandIds, extensionId } from '../../../src/extension/ids.ts';
+import type { Notice } from '../../../src/extension/notices.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { commandIds, extensionId } from '../../../src/host/ids.ts';
-import type { Notice } from '../../../src/host/notices.ts';
-import type { RunView } from '../../../src/host/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
 /** The extension under test, activated. */

@@ -58,8 +58,8 @@ describe('the import table of docs/architecture.md', () => {
 	test('holds for every import of every source', () => {
 		let imports = 0;
 		for (const path of sourcesOf('src', 'webview')) {
-			// The composition root belongs to the host, the program cli.ts to its verbs.
-			const from = path === 'src/extension.ts' ? 'src/host' : layerOf(path);
+			// The composition root extension.ts belongs to the folder of that name, and so does the program cli.ts.
+			const from = layerOf(path);
 			assert.ok(from, `${path} belongs to no layer`);
 			for (const [, target] of read(path).matchAll(/(?:from|import) '(\.[^']+)'/g)) {
 				const file = relative(root, resolve(root, dirname(path), target as string)).replaceAll('\\', '/');
@@ -96,8 +96,8 @@ describe('the import table of docs/architecture.md', () => {
 
 	test('what is shown without a dialog is shown without the links that its text may have', () => {
 		const shows = /vscode\.window\.show(?:Information|Warning|Error)Message\(/g;
-		for (const path of sourcesOf('src/host')) {
-			if (['src/host/plainMessages.ts', 'src/host/notices.ts'].includes(path)) continue;
+		for (const path of sourcesOf('src/extension')) {
+			if (['src/extension/plainMessages.ts', 'src/extension/notices.ts'].includes(path)) continue;
 			const text = read(path);
 			for (const { index } of text.matchAll(shows)) {
 				const call = text.slice(index, text.indexOf(');\n', index));
@@ -158,7 +158,7 @@ describe('the import table of docs/architecture.md', () => {
 
 	test('Markdown of native views holds literals and texts without meaning in Markdown, and trusts nobody', () => {
 		let calls = 0;
-		for (const path of sourcesOf('src/host')) {
+		for (const path of sourcesOf('src/extension')) {
 			const text = read(path);
 			assert.doesNotMatch(text, /\.(?:isTrusted|supportHtml|supportThemeIcons|baseUri)\s*=(?!=)/, path);
 			assert.doesNotMatch(text, /new vscode\.MarkdownString\((?!\))/, `${path} makes Markdown of a text`);
@@ -197,7 +197,7 @@ describe('the import table of docs/architecture.md', () => {
 	});
 
 	test('what may block is not used where the editor runs', () => {
-		for (const path of sourcesOf('src/host', 'src/runs', 'src/rpc', 'src/core', 'src/protocol')) {
+		for (const path of sourcesOf('src/extension', 'src/runs', 'src/rpc', 'src/core', 'src/protocol')) {
 			assert.doesNotMatch(read(path), /\b\w+Sync\(/, path);
 		}
 	});

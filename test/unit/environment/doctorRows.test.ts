@@ -10,7 +10,7 @@ import { judgeVersion, rangeOf } from '../../../src/environment/doctor/versionRa
 import { trlImport } from '../../../src/environment/pythons/probePython.ts';
 import { requirementLines } from '../../../src/environment/setup/requirements.ts';
 import { noTorchPython } from '../../../src/environment/torchPython.ts';
-import { doctorSentence, doctorText } from '../../../src/host/pytorch/doctorText.ts';
+import { doctorSentence, doctorText } from '../../../src/extension/pytorch/doctorText.ts';
 import type { CheckRow, DoctorReport } from '../../../src/protocol/torchEnvironment.ts';
 import { root } from '../../scripts/paths.ts';
 import { machine, probe, torch, uv, withNvidia } from './machines.ts';

@@ -15,11 +15,13 @@ import { writeFiles } from '../runs/importers/madeRun.ts';
 import { writeRecord } from './fixtureRun.ts';
 import { picks } from './vscodeStandIn.ts';
 
-const { addRuns } = await import('../../../src/host/commands/addRuns.ts');
-const { loadRun } = await import('../../../src/host/runLoader.ts');
-const { RunStore } = await import('../../../src/host/runStore.ts');
-const { presentRun } = await import('../../../src/host/runPresentation.ts');
-const { flagsOf, hasEnded, isForeign, isLive, isResumable, isRunning } = await import('../../../src/host/runView.ts');
+const { addRuns } = await import('../../../src/extension/commands/addRuns.ts');
+const { loadRun } = await import('../../../src/extension/runLoader.ts');
+const { RunStore } = await import('../../../src/extension/runStore.ts');
+const { presentRun } = await import('../../../src/extension/runPresentation.ts');
+const { flagsOf, hasEnded, isForeign, isLive, isResumable, isRunning } = await import(
+	'../../../src/extension/runView.ts'
+);
 
 const place = await realpath(await mkdtemp(join(tmpdir(), 'add-runs-')));
 process.env.REASONING_LAB_HOME = join(place, 'home');

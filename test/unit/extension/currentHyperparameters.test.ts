@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { changeable, currentHyperparameters } from '../../../src/host/currentHyperparameters.ts';
+import { changeable, currentHyperparameters } from '../../../src/extension/currentHyperparameters.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'hyper-'));
 after(() => rm(folder, { recursive: true, force: true }));

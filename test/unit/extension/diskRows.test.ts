@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { diskRows } from '../../../src/host/diskRows.ts';
+import { diskRows } from '../../../src/extension/diskRows.ts';
 
 test('parts of a run by size, with what makes them smaller', () => {
 	const use = { total: 4000, parts: { 'run.json': 0, rollouts: 1000, checkpoints: 3000 } };

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Emitter } from '../../../src/base/event.ts';
-import type { RunView } from '../../../src/host/runView.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
 
-const { EndNotification } = await import('../../../src/host/endNotification.ts');
+const { EndNotification } = await import('../../../src/extension/endNotification.ts');
 
 const root = await mkdtemp(join(tmpdir(), 'ends-'));
 after(() => rm(root, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endText } from '../../../src/host/endPresentation.ts';
-import type { RunView } from '../../../src/host/runView.ts';
+import { endText } from '../../../src/extension/endPresentation.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
 const record = { name: 'addition', step: 98, created: 1000, updated: 1200, heartbeat: 1190 } as RunRecord;

@@ -5,7 +5,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { endEngine } from '../../../src/host/engineProcess.ts';
+import { endEngine } from '../../../src/extension/engineProcess.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 import { ownIdentity, processStart } from '../../../src/runs/processIdentity.ts';
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Emitter } from '../../../src/base/event.ts';
-import { presentEvaluation } from '../../../src/host/evaluation/evaluationPresentation.ts';
-import { EvaluationStore } from '../../../src/host/evaluation/evaluationStore.ts';
-import type { RunView } from '../../../src/host/runView.ts';
+import { presentEvaluation } from '../../../src/extension/evaluation/evaluationPresentation.ts';
+import { EvaluationStore } from '../../../src/extension/evaluation/evaluationStore.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
 
 const evaluation = (step: number, created: number) => ({
 	format: 1,

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RunView } from '../../../src/host/runView.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 import { renameOver } from '../../../src/runs/atomicFile.ts';
 

@@ -9,8 +9,8 @@ import { markStarted } from '../../../src/runs/foreignCode.ts';
 import { prepareRun } from '../../../src/runs/prepareRun.ts';
 import { shown, window } from './vscodeStandIn.ts';
 
-const { agreeForeignCode } = await import('../../../src/host/foreignCodeQuestion.ts');
-const { AnswerChecker } = await import('../../../src/host/playground/answerChecker.ts');
+const { agreeForeignCode } = await import('../../../src/extension/foreignCodeQuestion.ts');
+const { AnswerChecker } = await import('../../../src/extension/panels/playground/answerChecker.ts');
 
 let place = '';
 beforeEach(async () => {

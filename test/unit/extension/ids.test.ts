@@ -11,7 +11,7 @@ import {
 	settingIds,
 	viewIds,
 	viewTypes,
-} from '../../../src/host/ids.ts';
+} from '../../../src/extension/ids.ts';
 
 interface Menu {
 	readonly command: string;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import { shown } from './vscodeStandIn.ts';
 
-const { Notices } = await import('../../../src/host/notices.ts');
+const { Notices } = await import('../../../src/extension/notices.ts');
 
 test('a failure is one sentence with something to do, and nothing in it becomes a link', () => {
 	const notices = new Notices({ error() {}, show() {} } as never);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { root } from '../../scripts/paths.ts';
 import { window } from './vscodeStandIn.ts';
 
-const { showInputBox, showQuickPick } = await import('../../../src/host/quickInput.ts');
+const { showInputBox, showQuickPick } = await import('../../../src/extension/quickInput.ts');
 
 test('lists and lines stay open when something else takes the focus', async () => {
 	const given: unknown[] = [];
@@ -25,7 +25,7 @@ test('nothing asks with other lists and lines', () => {
 	const asking = files.filter((file) =>
 		/window\s*\.show(QuickPick|InputBox)\(/.test(readFileSync(join(root, file), 'utf8')),
 	);
-	assert.deepEqual(asking, [join('src', 'host', 'quickInput.ts')]);
+	assert.deepEqual(asking, [join('src', 'extension', 'quickInput.ts')]);
 	const making = files.filter((file) => /\.create(QuickPick|InputBox)\b/.test(readFileSync(join(root, file), 'utf8')));
 	for (const file of making) assert.match(readFileSync(join(root, file), 'utf8'), /ignoreFocusOut = true/, file);
 });

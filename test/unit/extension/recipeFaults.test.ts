@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { faultsBeyondSchema, faultsOf, recipeEngine } from '../../../src/host/recipeFaults.ts';
+import { faultsBeyondSchema, faultsOf, recipeEngine } from '../../../src/extension/recipeFaults.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'faults-'));
 after(() => rm(folder, { recursive: true, force: true }));

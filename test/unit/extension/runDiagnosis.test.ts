@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { Sequencer } from '../../../src/base/async.ts';
 import { Emitter } from '../../../src/base/event.ts';
-import type { RunView } from '../../../src/host/runView.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
 import type { MetricsLine } from '../../../src/protocol/metricsLine.ts';
 import { formatLine } from '../../../src/runs/jsonLines.ts';
 import { root } from '../../scripts/paths.ts';
@@ -18,9 +18,9 @@ const temporary = await mkdtemp(join(tmpdir(), 'run-diagnosis-'));
 process.env.REASONING_LAB_HOME = join(temporary, 'home');
 after(() => rm(temporary, { recursive: true, force: true }));
 
-const { RunDiagnosis } = await import('../../../src/host/diagnosis/runDiagnosis.ts');
-const { DiagnosisWatch } = await import('../../../src/host/diagnosis/diagnosisWatch.ts');
-const { dashboardAlertsOf } = await import('../../../src/host/diagnosis/dashboardAlerts.ts');
+const { RunDiagnosis } = await import('../../../src/extension/diagnosis/runDiagnosis.ts');
+const { DiagnosisWatch } = await import('../../../src/extension/diagnosis/diagnosisWatch.ts');
+const { dashboardAlertsOf } = await import('../../../src/extension/diagnosis/dashboardAlerts.ts');
 
 const begun: { dispose(): void }[] = [];
 afterEach(() => {

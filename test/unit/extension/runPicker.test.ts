@@ -2,13 +2,13 @@ import './vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
-import type { RunStore } from '../../../src/host/runStore.ts';
-import type { RunsTree } from '../../../src/host/runsTree.ts';
-import type { RunView } from '../../../src/host/runView.ts';
+import type { RunStore } from '../../../src/extension/runStore.ts';
+import type { RunsTree } from '../../../src/extension/runsTree.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
 import { viewOf } from './fixtureRun.ts';
 import { picks, Uri } from './vscodeStandIn.ts';
 
-const { RunPicker, selectionArgument } = await import('../../../src/host/runPicker.ts');
+const { RunPicker, selectionArgument } = await import('../../../src/extension/runPicker.ts');
 
 const views = ['/runs/a', '/runs/b', '/runs/c'].map((folder) => viewOf(folder, 'finished', 3));
 const question = { title: 'Stop a run', what: 'can be stopped', applies: () => true };

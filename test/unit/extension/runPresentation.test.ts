@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { presentRun, presentStatusBar } from '../../../src/host/runPresentation.ts';
-import { displayText, type RunView, sharedNames } from '../../../src/host/runView.ts';
+import { presentRun, presentStatusBar } from '../../../src/extension/runPresentation.ts';
+import { displayText, type RunView, sharedNames } from '../../../src/extension/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
 // Times of day are local.

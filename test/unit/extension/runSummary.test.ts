@@ -3,7 +3,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { readSummary } from '../../../src/host/runSummary.ts';
+import { readSummary } from '../../../src/extension/runSummary.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'summary-'));
 after(() => rm(folder, { recursive: true, force: true }));

@@ -2,13 +2,13 @@ import './vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Emitter } from '../../../src/base/event.ts';
-import type { EvaluationStore } from '../../../src/host/evaluation/evaluationStore.ts';
-import type { PipelineStore } from '../../../src/host/pipelines/pipelineStore.ts';
-import type { RunStore } from '../../../src/host/runStore.ts';
-import type { RunView } from '../../../src/host/runView.ts';
+import type { EvaluationStore } from '../../../src/extension/evaluation/evaluationStore.ts';
+import type { PipelineStore } from '../../../src/extension/pipelines/pipelineStore.ts';
+import type { RunStore } from '../../../src/extension/runStore.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
 import { viewOf } from './fixtureRun.ts';
 
-const { RunsTree } = await import('../../../src/host/runsTree.ts');
+const { RunsTree } = await import('../../../src/extension/runsTree.ts');
 
 /** A view of runs that are not there but said to be, and what it has told the editor to draw. */
 function openTree(t: TestContext): {

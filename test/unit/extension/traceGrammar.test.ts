@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import oniguruma from 'vscode-oniguruma';
 import textmate from 'vscode-textmate';
 import { findBehaviours } from '../../../src/core/trace/behaviours.ts';
-import { traceLanguage } from '../../../src/host/ids.ts';
+import { traceLanguage } from '../../../src/extension/ids.ts';
 
 const root = new URL('../../../', import.meta.url);
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8'));

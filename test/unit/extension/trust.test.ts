@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type CommandId, commandIds } from '../../../src/host/ids.ts';
-import type { RunView } from '../../../src/host/runView.ts';
-import { trustedCommands } from '../../../src/host/trustedCommands.ts';
+import { type CommandId, commandIds } from '../../../src/extension/ids.ts';
+import type { RunView } from '../../../src/extension/runView.ts';
+import { trustedCommands } from '../../../src/extension/trustedCommands.ts';
 import { commands } from './vscodeStandIn.ts';
 
-const { RunStarter } = await import('../../../src/host/runStarter.ts');
+const { RunStarter } = await import('../../../src/extension/runStarter.ts');
 
 test('without trust nothing is started, whichever way it is asked for', async () => {
 	const touched = new Proxy({} as never, {
@@ -28,7 +28,7 @@ test('without trust nothing is started, whichever way it is asked for', async ()
 });
 
 test('without trust no reward is run: no process, and none of its environment is looked for', async () => {
-	const { VerifierPool } = await import('../../../src/host/rewards/verifierPool.ts');
+	const { VerifierPool } = await import('../../../src/extension/rewards/verifierPool.ts');
 	const touched = new Proxy({} as never, {
 		get: (_, name) => assert.fail(`${String(name)} is used although the workspace is not trusted`),
 	});
@@ -39,7 +39,7 @@ test('without trust no reward is run: no process, and none of its environment is
 });
 
 test('without trust no policy is run and no key is looked for; trees are read', async () => {
-	const { WindowSearches } = await import('../../../src/host/search/windowSearches.ts');
+	const { WindowSearches } = await import('../../../src/extension/search/windowSearches.ts');
 	const secret = () => assert.fail('keys are looked for although the workspace is not trusted');
 	const uri = { fsPath: '/nowhere' } as never;
 	const searches = new WindowSearches({
@@ -58,7 +58,7 @@ test('without trust no policy is run and no key is looked for; trees are read', 
 });
 
 test('without trust no environment of the PyTorch engine is looked for, and no run asks for one', async () => {
-	const { LazyPytorch } = await import('../../../src/host/pytorch/lazyPytorch.ts');
+	const { LazyPytorch } = await import('../../../src/extension/pytorch/lazyPytorch.ts');
 	const pytorch = new LazyPytorch(() => assert.fail('it is loaded although the workspace is not trusted'));
 	await assert.rejects(async () => pytorch.get(), { reason: 'denied' });
 	await assert.rejects(
@@ -108,7 +108,7 @@ test('each command is for untrusted workspaces or not, and its menus say the sam
 });
 
 test('without trust commands that need it are refused before they look at anything; others are run', async () => {
-	const { CommandTable } = await import('../../../src/host/commandTable.ts');
+	const { CommandTable } = await import('../../../src/extension/commandTable.ts');
 	const failures: unknown[] = [];
 	const table = new CommandTable({ failure: (error: unknown) => failures.push(error) } as never);
 	const ran: string[] = [];
@@ -138,7 +138,7 @@ test('settings that name a program, a server or a place do not count where a wor
 /** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */
 const known = [
 	'cliProcess.ts', // by rewards/sandboxCommands.ts and pytorch/doctorCommand.ts
-	'playground/playgroundPanel.ts', // It asks before it opens hosts and policies.
+	'panels/playground/playgroundPanel.ts', // It asks before it opens hosts and policies.
 	'pytorch/interpreterChooser.ts', // These by pytorch/lazyPytorch.ts, which asks for trust before it loads them.
 	'pytorch/setUpCommand.ts',
 	'pytorch/setupQuestions.ts',
@@ -150,7 +150,7 @@ const known = [
 ];
 
 test('nobody else in the host starts engines, reward hosts or other processes', () => {
-	const host = join(import.meta.dirname, '../../../src/host');
+	const host = join(import.meta.dirname, '../../../src/extension');
 	const starters = readdirSync(host, { recursive: true, encoding: 'utf8' })
 		.filter((name) => name.endsWith('.ts'))
 		.filter((name) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { LabClient, type LabClientOptions } from '../../../src/host/lab/labClient.ts';
+import { LabClient, type LabClientOptions } from '../../../src/extension/lab/labClient.ts';
 import type { LabNews } from '../../../src/protocol/lab.ts';
 import { builtProgram } from '../../support/programs.ts';
 import { folderFor, runIn } from './ownRun.ts';
@@ -122,7 +122,7 @@ describe('the lab worker of a window', () => {
 	it('ends when its parent is killed', async () => {
 		const { spawn } = await import('node:child_process');
 		const source = `
-			import { LabClient } from ${JSON.stringify(new URL('../../../src/host/lab/labClient.ts', import.meta.url).href)};
+			import { LabClient } from ${JSON.stringify(new URL('../../../src/extension/lab/labClient.ts', import.meta.url).href)};
 			const client = new LabClient({ program: ${JSON.stringify(program)}, storage: null, log() {} });
 			await client.request('status', {});
 			console.log(client.pid);

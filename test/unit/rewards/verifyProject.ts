@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
 import { rolloutPath } from '../../../src/runs/runFiles.ts';
-import { writeRecord } from '../host/fixtureRun.ts';
+import { writeRecord } from '../extension/fixtureRun.ts';
 
 /** 120 sums with their worked solutions. */
 export const sums = Array.from({ length: 120 }, (_, i) => ({

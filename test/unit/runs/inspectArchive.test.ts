@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { crc32, deflateRawSync, zstdCompressSync } from 'node:zlib';
 import type { Failure } from '../../../src/base/failure.ts';
 import { readTranscript } from '../../../src/core/transcript/readTranscript.ts';
-import { openTranscriptText } from '../../../src/host/panels/transcriptSource.ts';
+import { openTranscriptText } from '../../../src/extension/panels/transcript/transcriptSource.ts';
 import { inspectArchiveText, isZip, withoutZstd } from '../../../src/runs/inspectArchive.ts';
 import { root } from '../../scripts/paths.ts';
 

@@ -7,7 +7,7 @@ import { diagnoseRun } from '../../../src/runs/diagnoseRun.ts';
 import { formatLine } from '../../../src/runs/jsonLines.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { healthy, rows } from '../core/diagnosis/syntheticRun.ts';
-import { writeRecord } from '../host/fixtureRun.ts';
+import { writeRecord } from '../extension/fixtureRun.ts';
 
 const temporary = await mkdtemp(join(tmpdir(), 'look-at-run-'));
 process.env.REASONING_LAB_HOME = join(temporary, 'home');

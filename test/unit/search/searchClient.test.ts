@@ -3,7 +3,7 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SearchClient } from '../../../src/host/search/searchClient.ts';
+import { SearchClient } from '../../../src/extension/search/searchClient.ts';
 import type { SearchNews } from '../../../src/protocol/searchWorker.ts';
 import { isBeingSearched, readSearchSummary } from '../../../src/runs/searchLog.ts';
 import { readTreeLog } from '../../../src/search/treeLogFile.ts';

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
-import { RunComparisonSession } from '../../../src/host/panels/runComparisonSession.ts';
+import { RunComparisonSession } from '../../../src/extension/panels/comparison/runComparisonSession.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import {
 	type ComparisonCommand,

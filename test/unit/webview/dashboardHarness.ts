@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
-import { DashboardSession } from '../../../src/host/panels/dashboardSession.ts';
+import { DashboardSession } from '../../../src/extension/panels/dashboard/dashboardSession.ts';
 import {
 	type DashboardAction,
 	type DashboardAlerts,

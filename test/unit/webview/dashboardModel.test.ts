@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
-import { dashboardRunOf } from '../../../src/host/panels/dashboardRun.ts';
+import { dashboardRunOf } from '../../../src/extension/panels/dashboard/dashboardRun.ts';
 import {
 	type DashboardEvent,
 	type DashboardRun,

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
-import { DatasetSession } from '../../../src/host/dataset/datasetSession.ts';
+import { DatasetSession } from '../../../src/extension/panels/dataset/datasetSession.ts';
 import {
 	type DatasetCommand,
 	datasetCommandSchema,

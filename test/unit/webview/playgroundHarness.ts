@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
-import { AnswerChecker } from '../../../src/host/playground/answerChecker.ts';
-import { HeldPolicies } from '../../../src/host/playground/heldPolicies.ts';
-import { PlaygroundSession } from '../../../src/host/playground/playgroundSession.ts';
+import { AnswerChecker } from '../../../src/extension/panels/playground/answerChecker.ts';
+import { HeldPolicies } from '../../../src/extension/panels/playground/heldPolicies.ts';
+import { PlaygroundSession } from '../../../src/extension/panels/playground/playgroundSession.ts';
 import { openPolicy } from '../../../src/policies/openPolicy.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import {

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
-import { type KnownRun, QuerySession } from '../../../src/host/panels/querySession.ts';
+import { type KnownRun, QuerySession } from '../../../src/extension/panels/query/querySession.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import type { RolloutRef } from '../../../src/protocol/lab.ts';
 import { queryCommandSchema, queryRequests } from '../../../src/protocol/queryMessages.ts';

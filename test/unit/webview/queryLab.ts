@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { Emitter } from '../../../src/base/event.ts';
 import { Failure } from '../../../src/base/failure.ts';
-import type { QueryLab } from '../../../src/host/panels/querySession.ts';
+import type { QueryLab } from '../../../src/extension/panels/query/querySession.ts';
 import type {
 	Cell,
 	IndexProgress,

@@ -2,15 +2,15 @@ import { basename } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { Emitter } from '../../../src/base/event.ts';
 import { Failure } from '../../../src/base/failure.ts';
-import { ResultSession } from '../../../src/host/panels/resultSession.ts';
-import { resultSource } from '../../../src/host/panels/resultSource.ts';
+import { VerificationSession } from '../../../src/extension/panels/verification/verificationSession.ts';
+import { verificationSource } from '../../../src/extension/panels/verification/verificationSource.ts';
 import {
 	type FileVerification,
 	noResults,
 	type RewardResults,
 	unverified,
-} from '../../../src/host/rewards/fileVerification.ts';
-import { Judgements } from '../../../src/host/rewards/judgements.ts';
+} from '../../../src/extension/rewards/fileVerification.ts';
+import { Judgements } from '../../../src/extension/rewards/judgements.ts';
 import type { AuditReport } from '../../../src/protocol/audit.ts';
 import type { Comparison } from '../../../src/protocol/comparison.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
@@ -52,7 +52,7 @@ export class VerificationsOfTest {
 }
 
 export interface ResultsView extends Webview {
-	readonly session: ResultSession;
+	readonly session: VerificationSession;
 	readonly verifications: VerificationsOfTest;
 	readonly judgements: Judgements;
 	/** What the page told its panel, without `ready`. */
@@ -87,10 +87,10 @@ export async function openResults(
 	const verifications = new VerificationsOfTest(place.file);
 	const judgements = new Judgements();
 	await before?.({ verifications, judgements });
-	const session = new ResultSession({
+	const session = new VerificationSession({
 		place,
 		fileLabel: 'rewards/graded.reward.ts',
-		source: resultSource(place, { verifications, judgements }),
+		source: verificationSource(place, { verifications, judgements }),
 		post: (event) =>
 			post({ kind: 'event', event: decodeOrThrow(resultEventSchema, structuredClone(event), 'An event') }),
 	});

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Emitter } from '../../../src/base/event.ts';
 import { Failure } from '../../../src/base/failure.ts';
-import { ResultSession } from '../../../src/host/panels/resultSession.ts';
-import { resultSource } from '../../../src/host/panels/resultSource.ts';
-import { Judgements, keyOfPlace } from '../../../src/host/rewards/judgements.ts';
+import { VerificationSession } from '../../../src/extension/panels/verification/verificationSession.ts';
+import { verificationSource } from '../../../src/extension/panels/verification/verificationSource.ts';
+import { Judgements, keyOfPlace } from '../../../src/extension/rewards/judgements.ts';
 import { decode } from '../../../src/protocol/decode.ts';
 import { rowSources } from '../../../src/protocol/verification.ts';
 import {
@@ -287,10 +287,10 @@ describe('a session', () => {
 		const place: ResultPlace = { view: 'verification', file: project.file, reward: 'graded' };
 		const verifications = new VerificationsOfTest(project.file);
 		const posted: ResultEvent[] = [];
-		const session = new ResultSession({
+		const session = new VerificationSession({
 			place,
 			fileLabel: 'a',
-			source: resultSource(place, {
+			source: verificationSource(place, {
 				verifications,
 				judgements: { onDidChange: new Emitter<string>().event, get: () => undefined },
 			}),
@@ -339,8 +339,8 @@ describe('a session', () => {
 		t.after(() => judgements.dispose());
 		await judgements.run(place, new AbortController().signal, async () => comparison);
 		const posted: ResultEvent[] = [];
-		const source = resultSource(place, { verifications: new VerificationsOfTest(project.file), judgements });
-		const session = new ResultSession({ place, fileLabel: 'a', source, post: (event) => posted.push(event) });
+		const source = verificationSource(place, { verifications: new VerificationsOfTest(project.file), judgements });
+		const session = new VerificationSession({ place, fileLabel: 'a', source, post: (event) => posted.push(event) });
 		t.after(() => session.dispose());
 		session.begin();
 		const [snapshot] = posted;

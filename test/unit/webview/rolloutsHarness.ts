@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
-import { Microscope, type MicroscopeOptions } from '../../../src/host/panels/microscope.ts';
-import { RolloutsSession } from '../../../src/host/panels/rolloutsSession.ts';
+import { Microscope, type MicroscopeOptions } from '../../../src/extension/panels/rollouts/microscope.ts';
+import { RolloutsSession } from '../../../src/extension/panels/rollouts/rolloutsSession.ts';
 import { decodeOrThrow, type Schema } from '../../../src/protocol/decode.ts';
 import { panelCommandSchema, panelRequests } from '../../../src/protocol/microscopeMessages.ts';
 import type { CopyPart, Place } from '../../../src/protocol/rolloutsMessages.ts';

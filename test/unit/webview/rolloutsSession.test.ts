@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { RolloutsSession } from '../../../src/host/panels/rolloutsSession.ts';
+import { RolloutsSession } from '../../../src/extension/panels/rollouts/rolloutsSession.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { type RolloutsEvent, rolloutsEventSchema } from '../../../src/protocol/rolloutsMessages.ts';
 import { renameRun } from '../../../src/runs/runActions.ts';

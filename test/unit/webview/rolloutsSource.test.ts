@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Failure, type Reason } from '../../../src/base/failure.ts';
-import { RolloutsSource } from '../../../src/host/panels/rolloutsSource.ts';
+import { RolloutsSource } from '../../../src/extension/panels/rollouts/rolloutsSource.ts';
 import { decode } from '../../../src/protocol/decode.ts';
 import { rolloutsRequests } from '../../../src/protocol/rolloutsMessages.ts';
 import { formatLine } from '../../../src/runs/jsonLines.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import * as v from 'valibot';
 import { Failure } from '../../../src/base/failure.ts';
-import { StrategiesSession } from '../../../src/host/panels/strategiesSession.ts';
+import { StrategiesSession } from '../../../src/extension/panels/strategies/strategiesSession.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import {
 	type StrategiesCommand,

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
-import { TranscriptSession } from '../../../src/host/panels/transcriptSession.ts';
+import { TranscriptSession } from '../../../src/extension/panels/transcript/transcriptSession.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import {
 	type TranscriptCommand,

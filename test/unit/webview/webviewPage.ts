@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { appHtml } from '../../../src/host/panels/webviewHtml.ts';
+import { appHtml } from '../../../src/extension/panels/webviewHtml.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
 
 const bundles = join(import.meta.dirname, '../../../dist/webview');

@@ -1,15 +1,15 @@
 import { basename } from 'node:path';
-import { Disposable } from '../../base/disposable.ts';
-import type { Failure } from '../../base/failure.ts';
-import { RunCurves } from '../../core/comparison/runCurves.ts';
-import type { ComparedRun } from '../../protocol/runComparisonMessages.ts';
-import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
-import { ownFormat } from '../../runs/annotationFolder.ts';
-import { followRun } from '../../runs/followRun.ts';
-import type { RunFollower } from '../../runs/runContent.ts';
-import type { RunTailEvent } from '../../runs/runTail.ts';
-import { displayText } from '../runView.ts';
-import { GivenName } from './givenName.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import type { Failure } from '../../../base/failure.ts';
+import { RunCurves } from '../../../core/comparison/runCurves.ts';
+import type { ComparedRun } from '../../../protocol/runComparisonMessages.ts';
+import type { AnyRunRecord, RunStatus } from '../../../protocol/runRecord.ts';
+import { ownFormat } from '../../../runs/annotationFolder.ts';
+import { followRun } from '../../../runs/followRun.ts';
+import type { RunFollower } from '../../../runs/runContent.ts';
+import type { RunTailEvent } from '../../../runs/runTail.ts';
+import { displayText } from '../../runView.ts';
+import { GivenName } from '../givenName.ts';
 
 /** What of a run has changed. */
 export type ComparedChange = 'run' | 'curves';

@@ -1,11 +1,11 @@
-import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
-import { estimateAccuracy } from '../../core/evaluation/meanInterval.ts';
-import type { ProblemSample } from '../../core/evaluation/pairProblems.ts';
-import { problemKey } from '../../core/evaluation/problemKey.ts';
-import { correctness } from '../../core/reward/correctness.ts';
-import type { HeldOut } from '../../protocol/runComparisonMessages.ts';
-import type { RunContent } from '../../runs/runContent.ts';
+import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
+import { Failure } from '../../../base/failure.ts';
+import { estimateAccuracy } from '../../../core/evaluation/meanInterval.ts';
+import type { ProblemSample } from '../../../core/evaluation/pairProblems.ts';
+import { problemKey } from '../../../core/evaluation/problemKey.ts';
+import { correctness } from '../../../core/reward/correctness.ts';
+import type { HeldOut } from '../../../protocol/runComparisonMessages.ts';
+import type { RunContent } from '../../../runs/runContent.ts';
 
 /** Of runs without evaluations of their own: how many steps of evaluation rollouts are counted, the newest first. */
 const countedSteps = 5;

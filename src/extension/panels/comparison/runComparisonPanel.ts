@@ -1,20 +1,20 @@
 import { isAbsolute, normalize } from 'node:path';
 import * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
-import { comparedRuns } from '../../protocol/comparedRuns.ts';
-import { decodeOrThrow } from '../../protocol/decode.ts';
+import { Failure } from '../../../base/failure.ts';
+import { comparedRuns } from '../../../protocol/comparedRuns.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
 import {
 	type ComparisonCommand,
 	type ComparisonEvent,
 	comparisonCommandSchema,
 	comparisonRequests,
 	comparisonStateSchema,
-} from '../../protocol/runComparisonMessages.ts';
-import { commandIds, panelTypes } from '../ids.ts';
-import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
+} from '../../../protocol/runComparisonMessages.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import { displayText } from '../../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
+import { messageHtml } from '../webviewHtml.ts';
 import { RunComparisonSession } from './runComparisonSession.ts';
-import { messageHtml } from './webviewHtml.ts';
 
 const app = {
 	name: 'comparison',

@@ -1,8 +1,8 @@
-import { Disposable, toDisposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import { sharedNames } from '../../core/comparison/overlay.ts';
-import { recipeDiff } from '../../core/comparison/recipeDiff.ts';
-import { countProblems, pairProblems } from '../../core/evaluation/pairProblems.ts';
+import { Disposable, toDisposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import { sharedNames } from '../../../core/comparison/overlay.ts';
+import { recipeDiff } from '../../../core/comparison/recipeDiff.ts';
+import { countProblems, pairProblems } from '../../../core/evaluation/pairProblems.ts';
 import type {
 	ComparisonEvent,
 	HeldOut,
@@ -10,10 +10,10 @@ import type {
 	PromptResult,
 	PromptsResult,
 	RecipesResult,
-} from '../../protocol/runComparisonMessages.ts';
-import { openRun } from '../../runs/openRun.ts';
-import type { RunContent } from '../../runs/runContent.ts';
-import { readResolvedRecipe } from '../../runs/runReader.ts';
+} from '../../../protocol/runComparisonMessages.ts';
+import { openRun } from '../../../runs/openRun.ts';
+import type { RunContent } from '../../../runs/runContent.ts';
+import { readResolvedRecipe } from '../../../runs/runReader.ts';
 import { FollowedRun } from './comparedRun.ts';
 import { type HeldOutPlace, heldOutOf, samplesOf } from './heldOutSource.ts';
 import { SharedPrompts } from './sharedPrompts.ts';

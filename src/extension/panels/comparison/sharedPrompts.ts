@@ -1,13 +1,13 @@
-import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
-import { problemKey } from '../../core/evaluation/problemKey.ts';
-import { correctness } from '../../core/reward/correctness.ts';
-import { messageText } from '../../core/trace/messageText.ts';
-import { promptHash } from '../../core/trace/promptHash.ts';
-import type { PromptSide, SharedPrompt } from '../../protocol/runComparisonMessages.ts';
-import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
-import { finite } from './rolloutText.ts';
-import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
+import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
+import { Failure } from '../../../base/failure.ts';
+import { problemKey } from '../../../core/evaluation/problemKey.ts';
+import { correctness } from '../../../core/reward/correctness.ts';
+import { messageText } from '../../../core/trace/messageText.ts';
+import { promptHash } from '../../../core/trace/promptHash.ts';
+import type { PromptSide, SharedPrompt } from '../../../protocol/runComparisonMessages.ts';
+import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
+import { finite } from '../rollouts/rolloutText.ts';
+import { noBounds, type ScanBounds, type ScanCount, scanRun } from '../rollouts/runScan.ts';
 
 /** A first look: what takes some seconds for eight runs. */
 const firstLook: ScanBounds = { rollouts: 20_000, perStep: 4000 };

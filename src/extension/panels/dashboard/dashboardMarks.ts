@@ -1,6 +1,6 @@
-import type { DashboardMark } from '../../protocol/dashboardMessages.ts';
-import type { EventLine } from '../../protocol/eventLine.ts';
-import { displayText } from '../runView.ts';
+import type { DashboardMark } from '../../../protocol/dashboardMessages.ts';
+import type { EventLine } from '../../../protocol/eventLine.ts';
+import { displayText } from '../../runView.ts';
 
 /** Marks that are kept; beyond it the oldest that are no stage go. */
 const mostMarks = 5000;

@@ -1,21 +1,21 @@
 import { dirname } from 'node:path';
 import * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
-import type { Alert } from '../../protocol/alert.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { Alert } from '../../../protocol/alert.ts';
 import {
 	type DashboardAction,
 	type DashboardCommand,
 	type DashboardEvent,
 	dashboardCommandSchema,
 	dashboardRequests,
-} from '../../protocol/dashboardMessages.ts';
-import type { DiagnosisLease } from '../diagnosis/diagnoses.ts';
-import type { DiagnosisWatch } from '../diagnosis/diagnosisWatch.ts';
-import { type CommandId, commandIds, panelTypes, settingIds } from '../ids.ts';
-import { displayText } from '../runView.ts';
-import { settings } from '../settings.ts';
+} from '../../../protocol/dashboardMessages.ts';
+import type { DiagnosisLease } from '../../diagnosis/diagnoses.ts';
+import type { DiagnosisWatch } from '../../diagnosis/diagnosisWatch.ts';
+import { type CommandId, commandIds, panelTypes, settingIds } from '../../ids.ts';
+import { displayText } from '../../runView.ts';
+import { settings } from '../../settings.ts';
+import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from '../panelBase.ts';
 import { DashboardSession } from './dashboardSession.ts';
-import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
 
 const app = {
 	name: 'dashboard',
@@ -89,13 +89,13 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 			},
 			showRecipe: async ({ id }) => {
 				const { recipe } = this.#alert(id);
-				const { showRecipeLine } = await import('../diagnosis/recipeLine.ts');
+				const { showRecipeLine } = await import('../../diagnosis/recipeLine.ts');
 				await showRecipeLine(runFolder, this.#lease?.diagnosis.record?.name ?? '', recipe?.path ?? []);
 				return {};
 			},
 			applyAdvice: async ({ id }) => {
 				const { recipe } = this.#alert(id);
-				const { applyAdvice } = await import('../diagnosis/recipeLine.ts');
+				const { applyAdvice } = await import('../../diagnosis/recipeLine.ts');
 				await applyAdvice(runFolder, this.#lease?.diagnosis.record?.name ?? '', recipe?.edits ?? []);
 				return {};
 			},
@@ -125,7 +125,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 		}
 		const lease = diagnoses.lease(this.runFolder);
 		this.#lease = lease;
-		const { dashboardAlertsOf } = await import('../diagnosis/dashboardAlerts.ts');
+		const { dashboardAlertsOf } = await import('../../diagnosis/dashboardAlerts.ts');
 		if (this.disposed || this.#lease !== lease) return;
 		const show = (): void => this.#session.setAlerts(dashboardAlertsOf(lease.diagnosis.state));
 		this.#leaseListener = lease.diagnosis.onDidChange(show);

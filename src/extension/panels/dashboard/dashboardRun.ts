@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import type { Failure } from '../../base/failure.ts';
-import type { DashboardAction, DashboardRun, DashboardStage } from '../../protocol/dashboardMessages.ts';
-import { decode } from '../../protocol/decode.ts';
-import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
-import { learnsFromRewards } from '../../protocol/stageKinds.ts';
-import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../runs/engineFacts.ts';
-import { displayText } from '../runView.ts';
+import type { Failure } from '../../../base/failure.ts';
+import type { DashboardAction, DashboardRun, DashboardStage } from '../../../protocol/dashboardMessages.ts';
+import { decode } from '../../../protocol/decode.ts';
+import type { AnyRunRecord, RunStatus } from '../../../protocol/runRecord.ts';
+import { learnsFromRewards } from '../../../protocol/stageKinds.ts';
+import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../../runs/engineFacts.ts';
+import { displayText } from '../../runView.ts';
 
 /** What of a recipe the meaning of metrics depends on. Foreign recipes may lack any of it. */
 const recipeFactsSchema = v.object({

@@ -1,23 +1,23 @@
 import { basename } from 'node:path';
-import { Disposable, toDisposable } from '../../base/disposable.ts';
-import type { Failure } from '../../base/failure.ts';
-import { type MetricChunk, MetricTable } from '../../core/metrics/metricTable.ts';
+import { Disposable, toDisposable } from '../../../base/disposable.ts';
+import type { Failure } from '../../../base/failure.ts';
+import { type MetricChunk, MetricTable } from '../../../core/metrics/metricTable.ts';
 import type {
 	DashboardAlerts,
 	DashboardEvent,
 	DashboardMark,
 	DashboardStage,
-} from '../../protocol/dashboardMessages.ts';
-import type { EvaluationSummary } from '../../protocol/evaluation.ts';
-import type { MetricsLine } from '../../protocol/metricsLine.ts';
-import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
-import { followRun } from '../../runs/followRun.ts';
-import type { RunFollower } from '../../runs/runContent.ts';
-import { readResolvedRecipe } from '../../runs/runReader.ts';
-import type { RunTailEvent } from '../../runs/runTail.ts';
+} from '../../../protocol/dashboardMessages.ts';
+import type { EvaluationSummary } from '../../../protocol/evaluation.ts';
+import type { MetricsLine } from '../../../protocol/metricsLine.ts';
+import type { AnyRunRecord, RunStatus } from '../../../protocol/runRecord.ts';
+import { followRun } from '../../../runs/followRun.ts';
+import type { RunFollower } from '../../../runs/runContent.ts';
+import { readResolvedRecipe } from '../../../runs/runReader.ts';
+import type { RunTailEvent } from '../../../runs/runTail.ts';
+import { GivenName } from '../givenName.ts';
 import { withMarks } from './dashboardMarks.ts';
 import { dashboardRunOf, stagesOf, workersOf } from './dashboardRun.ts';
-import { GivenName } from './givenName.ts';
 
 type Unnumbered = DashboardEvent extends infer E ? (E extends DashboardEvent ? Omit<E, 'sequence'> : never) : never;
 

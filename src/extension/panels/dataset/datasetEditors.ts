@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import { Disposable } from '../../base/disposable.ts';
-import { viewTypes } from '../ids.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import { viewTypes } from '../../ids.ts';
 import type { DatasetPanel } from './datasetPanel.ts';
 
 /** Makes the controller of an editor; its code is loaded when the first one is opened. */

@@ -2,20 +2,20 @@ import { type FSWatcher, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as vscode from 'vscode';
-import { toDisposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import { type DatasetBlock, fileBlock, oneLine, taskBlock } from '../../core/dataset/table/recipeBlock.ts';
+import { toDisposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import { type DatasetBlock, fileBlock, oneLine, taskBlock } from '../../../core/dataset/table/recipeBlock.ts';
 import {
 	type DatasetCommand,
 	type DatasetEvent,
 	datasetCommandSchema,
 	datasetRequests,
-} from '../../protocol/datasetMessages.ts';
-import { openTable, tableExtensions } from '../../runs/dataset/openTable.ts';
-import { TaskTable } from '../../runs/dataset/taskTable.ts';
-import { viewTypes } from '../ids.ts';
-import { AppPanel, type PanelContext, type RequestHandlers } from '../panels/panelBase.ts';
-import { showError } from '../plainMessages.ts';
+} from '../../../protocol/datasetMessages.ts';
+import { openTable, tableExtensions } from '../../../runs/dataset/openTable.ts';
+import { TaskTable } from '../../../runs/dataset/taskTable.ts';
+import { viewTypes } from '../../ids.ts';
+import { showError } from '../../plainMessages.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
 import { exportName, taskLabel, taskOfQuery, taskScheme } from './datasetPlace.ts';
 import { DatasetSession } from './datasetSession.ts';
 import { askDifficulty, type DifficultyNeeds } from './difficulty.ts';

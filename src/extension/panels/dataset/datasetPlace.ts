@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
-import { Failure } from '../../base/failure.ts';
-import { decodeOrThrow } from '../../protocol/decode.ts';
-import { type TaskDataset, taskDatasetSchema } from '../../protocol/recipe.ts';
+import { Failure } from '../../../base/failure.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
+import { type TaskDataset, taskDatasetSchema } from '../../../protocol/recipe.ts';
 
 /** Problems of a generated task: `rows` of them, those that a run with this seed is given. */
 export interface TaskPlace {

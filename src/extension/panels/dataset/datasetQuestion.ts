@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
-import { createTask } from '../../core/dataset/createTask.ts';
-import { taskDefaults } from '../../core/dataset/settings.ts';
-import { operationNames, type TaskDataset, taskNames } from '../../protocol/recipe.ts';
-import { tableExtensions } from '../../runs/dataset/openTable.ts';
-import { savedSplits } from '../../runs/dataset/savedFolder.ts';
-import { showInputBox, showQuickPick } from '../quickInput.ts';
+import { createTask } from '../../../core/dataset/createTask.ts';
+import { taskDefaults } from '../../../core/dataset/settings.ts';
+import { operationNames, type TaskDataset, taskNames } from '../../../protocol/recipe.ts';
+import { tableExtensions } from '../../../runs/dataset/openTable.ts';
+import { savedSplits } from '../../../runs/dataset/savedFolder.ts';
+import { showInputBox, showQuickPick } from '../../quickInput.ts';
 import { taskOfQuery, taskQuery, taskScheme } from './datasetPlace.ts';
 import type { HubNeeds } from './hubDataset.ts';
 

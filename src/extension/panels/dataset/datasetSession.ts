@@ -1,14 +1,14 @@
-import { Disposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import { parseDatasetRow, promptKey } from '../../core/dataset/datasetRows.ts';
-import { isHeldOut } from '../../core/dataset/split.ts';
-import { type ColumnMapping, datasetColumns, guessMapping } from '../../core/dataset/table/columnMapping.ts';
-import { columnOrder } from '../../core/dataset/table/columnOrder.ts';
-import { rowDetail } from '../../core/dataset/table/rowDetail.ts';
-import { isOpen, type RowMarks } from '../../core/dataset/table/rowFilter.ts';
-import { rolesOf } from '../../core/dataset/table/rowRoles.ts';
-import type { TableColumn } from '../../core/dataset/table/tableColumns.ts';
-import { cellText, type RowValue, type TableRow } from '../../core/dataset/table/tableRow.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import { parseDatasetRow, promptKey } from '../../../core/dataset/datasetRows.ts';
+import { isHeldOut } from '../../../core/dataset/split.ts';
+import { type ColumnMapping, datasetColumns, guessMapping } from '../../../core/dataset/table/columnMapping.ts';
+import { columnOrder } from '../../../core/dataset/table/columnOrder.ts';
+import { rowDetail } from '../../../core/dataset/table/rowDetail.ts';
+import { isOpen, type RowMarks } from '../../../core/dataset/table/rowFilter.ts';
+import { rolesOf } from '../../../core/dataset/table/rowRoles.ts';
+import type { TableColumn } from '../../../core/dataset/table/tableColumns.ts';
+import { cellText, type RowValue, type TableRow } from '../../../core/dataset/table/tableRow.ts';
 import {
 	type DatasetColumn,
 	type DatasetFinding,
@@ -23,14 +23,14 @@ import {
 	type RowFilter,
 	type RowSort,
 	type ShownRow,
-} from '../../protocol/datasetMessages.ts';
-import type { DataTable, OnWalk } from '../../runs/dataset/dataTable.ts';
-import { exportRows, rowsOf } from '../../runs/dataset/exportRows.ts';
-import type { PassRates } from '../../runs/dataset/passRates.ts';
-import { sampleTable } from '../../runs/dataset/sampleTable.ts';
-import { openTests, type TestIndex, walkOverlaps } from '../../runs/dataset/walkOverlaps.ts';
-import { walkStatistics } from '../../runs/dataset/walkStatistics.ts';
-import { walkView } from '../../runs/dataset/walkView.ts';
+} from '../../../protocol/datasetMessages.ts';
+import type { DataTable, OnWalk } from '../../../runs/dataset/dataTable.ts';
+import { exportRows, rowsOf } from '../../../runs/dataset/exportRows.ts';
+import type { PassRates } from '../../../runs/dataset/passRates.ts';
+import { sampleTable } from '../../../runs/dataset/sampleTable.ts';
+import { openTests, type TestIndex, walkOverlaps } from '../../../runs/dataset/walkOverlaps.ts';
+import { walkStatistics } from '../../../runs/dataset/walkStatistics.ts';
+import { walkView } from '../../../runs/dataset/walkView.ts';
 
 /** The column of a policy's pass rates, and its name in exported rows. */
 export const passRateColumn = 'pass rate';

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
-import { policyKeyName } from '../../policies/policyKey.ts';
-import type { PolicySpec } from '../../protocol/policySpec.ts';
-import { keyless } from '../../protocol/searchSpec.ts';
-import { readPassRates } from '../../runs/dataset/passRates.ts';
-import { runEvaluation } from '../evaluation/evaluationProcess.ts';
-import { requireTrust } from '../launchSettings.ts';
-import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
-import { showInputBox, showQuickPick } from '../quickInput.ts';
-import type { RunStore } from '../runStore.ts';
-import { askPolicy } from '../search/policyQuestion.ts';
-import { settings } from '../settings.ts';
+import { Failure } from '../../../base/failure.ts';
+import { policyKeyName } from '../../../policies/policyKey.ts';
+import type { PolicySpec } from '../../../protocol/policySpec.ts';
+import { keyless } from '../../../protocol/searchSpec.ts';
+import { readPassRates } from '../../../runs/dataset/passRates.ts';
+import { runEvaluation } from '../../evaluation/evaluationProcess.ts';
+import { requireTrust } from '../../launchSettings.ts';
+import type { PolicyWorkbench } from '../../policies/policyWorkbench.ts';
+import { showInputBox, showQuickPick } from '../../quickInput.ts';
+import type { RunStore } from '../../runStore.ts';
+import { askPolicy } from '../../search/policyQuestion.ts';
+import { settings } from '../../settings.ts';
 import type { DatasetSession } from './datasetSession.ts';
 
 export interface DifficultyNeeds {

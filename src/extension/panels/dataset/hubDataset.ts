@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { formatCount } from '../../base/format.ts';
-import { datasetPresets } from '../../core/dataset/presets.ts';
-import { hasHubDatasetForm } from '../../core/recipe/hubId.ts';
-import { requireTrust } from '../launchSettings.ts';
-import { showInputBox, showQuickPick } from '../quickInput.ts';
+import { formatCount } from '../../../base/format.ts';
+import { datasetPresets } from '../../../core/dataset/presets.ts';
+import { hasHubDatasetForm } from '../../../core/recipe/hubId.ts';
+import { requireTrust } from '../../launchSettings.ts';
+import { showInputBox, showQuickPick } from '../../quickInput.ts';
 
 export interface HubNeeds {
 	/** Where rows are kept that were downloaded. */
@@ -80,7 +80,7 @@ async function download(
 		if (picked === open) return out;
 	}
 	const [{ downloadHubRows }, { python: program }] = await Promise.all([
-		import('../../environment/hubRows.ts'),
+		import('../../../environment/hubRows.ts'),
 		python(),
 	]);
 	return vscode.window.withProgress(

@@ -1,9 +1,9 @@
 import { dirname, relative } from 'node:path';
 import * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
-import { type DatasetBlock, setDataset } from '../../core/dataset/table/recipeBlock.ts';
-import { showQuickPick } from '../quickInput.ts';
-import { displayText } from '../runView.ts';
+import { Failure } from '../../../base/failure.ts';
+import { type DatasetBlock, setDataset } from '../../../core/dataset/table/recipeBlock.ts';
+import { showQuickPick } from '../../quickInput.ts';
+import { displayText } from '../../runView.ts';
 
 const elsewhere = '**/{node_modules,.git,runs}/**';
 

@@ -1,22 +1,22 @@
 import { join } from 'node:path';
-import { Disposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import { sideTags } from '../../core/playground/exchangeText.ts';
-import { recipeDefaults } from '../../core/recipe/recipeDefaults.ts';
-import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
-import type { AnswerCheck } from '../../protocol/playgroundMessages.ts';
-import type { ScoreRow } from '../../protocol/scorer.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import { sideTags } from '../../../core/playground/exchangeText.ts';
+import { recipeDefaults } from '../../../core/recipe/recipeDefaults.ts';
+import { decodeResolvedRecipe } from '../../../core/recipe/resolve.ts';
+import type { TraceTags } from '../../../core/trace/trace.ts';
+import type { AnswerCheck } from '../../../protocol/playgroundMessages.ts';
+import type { ScoreRow } from '../../../protocol/scorer.ts';
 import {
 	createScorers,
 	type RecipeScorers,
 	type RunnerSource,
 	type ScorerOptions,
-} from '../../rewards/createScorers.ts';
-import { foreignCodeOf, usesOf } from '../../runs/foreignCode.ts';
-import { checkRewardCopies, rewardCopyPath } from '../../runs/rewardCopies.ts';
-import { runFiles } from '../../runs/runFiles.ts';
-import { readResolvedRecipe } from '../../runs/runReader.ts';
+} from '../../../rewards/createScorers.ts';
+import { foreignCodeOf, usesOf } from '../../../runs/foreignCode.ts';
+import { checkRewardCopies, rewardCopyPath } from '../../../runs/rewardCopies.ts';
+import { runFiles } from '../../../runs/runFiles.ts';
+import { readResolvedRecipe } from '../../../runs/runReader.ts';
 import { runOf } from './describePolicy.ts';
 import type { ToCheck } from './playgroundSession.ts';
 

@@ -1,4 +1,4 @@
-import type { PolicySpec } from '../../protocol/policySpec.ts';
+import type { PolicySpec } from '../../../protocol/policySpec.ts';
 
 /** A policy without a system message and a template of its own: the playground puts them, so that they are seen and can be changed. */
 export function bareSpec(spec: PolicySpec): PolicySpec {

@@ -1,11 +1,11 @@
 import { basename, dirname } from 'node:path';
-import { resolvedRecipeSchema } from '../../core/recipe/resolvedRecipe.ts';
-import { readPolicyTemplate } from '../../policies/control/policyTemplate.ts';
-import { decode } from '../../protocol/decode.ts';
-import { type ChosenPolicy, longestQuestion } from '../../protocol/playgroundMessages.ts';
-import type { PolicySpec } from '../../protocol/policySpec.ts';
-import { readResolvedRecipe } from '../../runs/runReader.ts';
-import { displayText } from '../runView.ts';
+import { resolvedRecipeSchema } from '../../../core/recipe/resolvedRecipe.ts';
+import { readPolicyTemplate } from '../../../policies/control/policyTemplate.ts';
+import { decode } from '../../../protocol/decode.ts';
+import { type ChosenPolicy, longestQuestion } from '../../../protocol/playgroundMessages.ts';
+import type { PolicySpec } from '../../../protocol/policySpec.ts';
+import { readResolvedRecipe } from '../../../runs/runReader.ts';
+import { displayText } from '../../runView.ts';
 
 /** The run that a policy belongs to; null: to none. */
 export function runOf(spec: PolicySpec): string | null {

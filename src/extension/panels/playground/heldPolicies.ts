@@ -1,6 +1,6 @@
-import { Disposable } from '../../base/disposable.ts';
-import type { OpenPolicy } from '../../policies/openedPolicy.ts';
-import type { PolicySpec } from '../../protocol/policySpec.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import type { OpenPolicy } from '../../../policies/openedPolicy.ts';
+import type { PolicySpec } from '../../../protocol/policySpec.ts';
 
 export interface HeldPoliciesOptions {
 	/** So that it adds no template and no system message to what it is asked. */

@@ -1,8 +1,8 @@
-import type { CommandTable } from '../commandTable.ts';
-import { commandIds } from '../ids.ts';
-import type { LazyPanels } from '../lazyPanels.ts';
-import type { LazyPolicies } from '../policies/lazyPolicies.ts';
-import type { RunPicker } from '../runPicker.ts';
+import type { CommandTable } from '../../commandTable.ts';
+import { commandIds } from '../../ids.ts';
+import type { LazyPanels } from '../../lazyPanels.ts';
+import type { LazyPolicies } from '../../policies/lazyPolicies.ts';
+import type { RunPicker } from '../../runPicker.ts';
 import type { PlaygroundPlace } from './playgroundPanel.ts';
 
 export interface PlaygroundCommandNeeds {

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
-import { apiCall } from '../../core/playground/exchangeText.ts';
-import { exchangeOf } from '../../core/playground/history.ts';
-import { openPolicy } from '../../policies/openPolicy.ts';
-import { decode } from '../../protocol/decode.ts';
+import { Failure } from '../../../base/failure.ts';
+import { apiCall } from '../../../core/playground/exchangeText.ts';
+import { exchangeOf } from '../../../core/playground/history.ts';
+import { openPolicy } from '../../../policies/openPolicy.ts';
+import { decode } from '../../../protocol/decode.ts';
 import {
 	type ChosenPolicy,
 	type Exchange,
@@ -16,22 +16,22 @@ import {
 	playgroundCommandSchema,
 	playgroundRequests,
 	playgroundStateSchema,
-} from '../../protocol/playgroundMessages.ts';
-import type { PolicySpec } from '../../protocol/policySpec.ts';
-import { RewardHosts } from '../../rewards/rewardHosts.ts';
-import { findRewardPrograms } from '../../rewards/rewardPrograms.ts';
-import { commandIds, panelTypes } from '../ids.ts';
-import { launchSettings } from '../launchSettings.ts';
-import type { Notices } from '../notices.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panels/panelBase.ts';
-import { nameOfPolicy } from '../policies/policyPresentation.ts';
-import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
-import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
-import type { RewardFileList } from '../rewards/rewardFileList.ts';
-import type { RunStore } from '../runStore.ts';
-import { displayText, nameOf } from '../runView.ts';
-import { askPolicy } from '../search/policyQuestion.ts';
-import { settings } from '../settings.ts';
+} from '../../../protocol/playgroundMessages.ts';
+import type { PolicySpec } from '../../../protocol/policySpec.ts';
+import { RewardHosts } from '../../../rewards/rewardHosts.ts';
+import { findRewardPrograms } from '../../../rewards/rewardPrograms.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import { launchSettings } from '../../launchSettings.ts';
+import type { Notices } from '../../notices.ts';
+import { nameOfPolicy } from '../../policies/policyPresentation.ts';
+import type { PolicyWorkbench } from '../../policies/policyWorkbench.ts';
+import type { RewardEnvironment } from '../../rewards/rewardEnvironment.ts';
+import type { RewardFileList } from '../../rewards/rewardFileList.ts';
+import type { RunStore } from '../../runStore.ts';
+import { displayText, nameOf } from '../../runView.ts';
+import { askPolicy } from '../../search/policyQuestion.ts';
+import { settings } from '../../settings.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
 import { AnswerChecker } from './answerChecker.ts';
 import { bareSpec } from './bareSpec.ts';
 import { describePolicy, runOf } from './describePolicy.ts';

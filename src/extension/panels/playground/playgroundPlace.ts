@@ -1,11 +1,11 @@
-import { Failure } from '../../base/failure.ts';
-import { formatPercent } from '../../base/format.ts';
-import { decode } from '../../protocol/decode.ts';
-import { type PolicySpec, policySpecSchema } from '../../protocol/policySpec.ts';
-import { listCheckpoints } from '../../runs/checkpointFiles.ts';
-import type { LazyPolicies } from '../policies/lazyPolicies.ts';
-import { showQuickPick } from '../quickInput.ts';
-import { displayText, isForeign, isLive, nameOf, type RunView } from '../runView.ts';
+import { Failure } from '../../../base/failure.ts';
+import { formatPercent } from '../../../base/format.ts';
+import { decode } from '../../../protocol/decode.ts';
+import { type PolicySpec, policySpecSchema } from '../../../protocol/policySpec.ts';
+import { listCheckpoints } from '../../../runs/checkpointFiles.ts';
+import type { LazyPolicies } from '../../policies/lazyPolicies.ts';
+import { showQuickPick } from '../../quickInput.ts';
+import { displayText, isForeign, isLive, nameOf, type RunView } from '../../runView.ts';
 import type { PlaygroundCommandNeeds } from './playgroundCommands.ts';
 import type { PlaygroundPlace } from './playgroundPanel.ts';
 

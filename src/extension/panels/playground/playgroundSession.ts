@@ -1,6 +1,6 @@
-import { Disposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import { type Beginning, beginningAt, joinedTokens, keptTokens } from '../../core/playground/branching.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import { type Beginning, beginningAt, joinedTokens, keptTokens } from '../../../core/playground/branching.ts';
 import {
 	exchangeOf,
 	type History,
@@ -8,11 +8,11 @@ import {
 	isRunning,
 	reduceHistory,
 	restoredHistory,
-} from '../../core/playground/history.ts';
-import type { Generation } from '../../core/search/policy.ts';
-import { joined } from '../../core/search/readGeneration.ts';
-import { type Answered, askCompletions } from '../../policies/askCompletions.ts';
-import type { OpenPolicy } from '../../policies/openedPolicy.ts';
+} from '../../../core/playground/history.ts';
+import type { Generation } from '../../../core/search/policy.ts';
+import { joined } from '../../../core/search/readGeneration.ts';
+import { type Answered, askCompletions } from '../../../policies/askCompletions.ts';
+import type { OpenPolicy } from '../../../policies/openedPolicy.ts';
 import {
 	type AnswerCheck,
 	askedAlternatives,
@@ -25,8 +25,8 @@ import {
 	type PlaygroundSampling,
 	type PlaygroundSide,
 	type TemplateChoice,
-} from '../../protocol/playgroundMessages.ts';
-import type { ChatMessage } from '../../protocol/scorer.ts';
+} from '../../../protocol/playgroundMessages.ts';
+import type { ChatMessage } from '../../../protocol/scorer.ts';
 import type { HeldPolicies } from './heldPolicies.ts';
 
 export type AskCommand = Extract<PlaygroundCommand, { type: 'ask' }>;

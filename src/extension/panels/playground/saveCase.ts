@@ -1,14 +1,14 @@
 import { basename, join, relative } from 'node:path';
 import * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
-import { caseOf } from '../../core/playground/exchangeText.ts';
-import type { Exchange, PlaygroundSample, PlaygroundSide } from '../../protocol/playgroundMessages.ts';
-import { appendCase } from '../../rewards/appendCase.ts';
-import { casesPath } from '../../rewards/casesFile.ts';
-import type { Notices } from '../notices.ts';
-import { showQuickPick } from '../quickInput.ts';
-import { elsewhere, type RewardFileList } from '../rewards/rewardFileList.ts';
-import { displayText } from '../runView.ts';
+import { Failure } from '../../../base/failure.ts';
+import { caseOf } from '../../../core/playground/exchangeText.ts';
+import type { Exchange, PlaygroundSample, PlaygroundSide } from '../../../protocol/playgroundMessages.ts';
+import { appendCase } from '../../../rewards/appendCase.ts';
+import { casesPath } from '../../../rewards/casesFile.ts';
+import type { Notices } from '../../notices.ts';
+import { showQuickPick } from '../../quickInput.ts';
+import { elsewhere, type RewardFileList } from '../../rewards/rewardFileList.ts';
+import { displayText } from '../../runView.ts';
 
 export interface SaveCaseNeeds {
 	readonly files: RewardFileList;

@@ -1,22 +1,22 @@
 import { writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
-import { decodeOrThrow } from '../../protocol/decode.ts';
-import type { RolloutRef } from '../../protocol/lab.ts';
+import { Failure } from '../../../base/failure.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
+import type { RolloutRef } from '../../../protocol/lab.ts';
 import {
 	type QueryCommand,
 	type QueryEvent,
 	queryCommandSchema,
 	queryRequests,
 	queryStateSchema,
-} from '../../protocol/queryMessages.ts';
-import { commandIds, panelTypes } from '../ids.ts';
-import type { RunStore } from '../runStore.ts';
-import { displayText, nameOf } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
+} from '../../../protocol/queryMessages.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import type { RunStore } from '../../runStore.ts';
+import { displayText, nameOf } from '../../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
+import { messageHtml } from '../webviewHtml.ts';
 import { type KnownRun, type QueryLab, type QueryPlace, QuerySession } from './querySession.ts';
-import { messageHtml } from './webviewHtml.ts';
 
 const app = {
 	name: 'query',

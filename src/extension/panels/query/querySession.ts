@@ -1,7 +1,7 @@
-import { Disposable } from '../../base/disposable.ts';
-import type { Event } from '../../base/event.ts';
-import { Failure } from '../../base/failure.ts';
-import type { IndexProgress, LabMethod, LabNews, LabParams, LabResult, ResultTable } from '../../protocol/lab.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import type { Event } from '../../../base/event.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { IndexProgress, LabMethod, LabNews, LabParams, LabResult, ResultTable } from '../../../protocol/lab.ts';
 import {
 	type Answer,
 	mostHits,
@@ -9,7 +9,7 @@ import {
 	type QueryRun,
 	type Question,
 	type SearchEnd,
-} from '../../protocol/queryMessages.ts';
+} from '../../../protocol/queryMessages.ts';
 
 /** What answers: the lab worker, behind its client. */
 export interface QueryLab {

@@ -1,12 +1,12 @@
-import type { AbortSignalLike } from '../../base/async.ts';
-import { type BehaviourMark, behaviours, findBehaviours } from '../../core/trace/behaviours.ts';
-import { messageText } from '../../core/trace/messageText.ts';
-import { parseTrace } from '../../core/trace/parseTrace.ts';
-import type { Span, TraceTags } from '../../core/trace/trace.ts';
-import { thinkingSpan } from '../../core/trace/traceCounter.ts';
-import type { BehaviourRow } from '../../protocol/microscopeMessages.ts';
-import { Turns } from '../../runs/importers/turns.ts';
-import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
+import type { AbortSignalLike } from '../../../base/async.ts';
+import { type BehaviourMark, behaviours, findBehaviours } from '../../../core/trace/behaviours.ts';
+import { messageText } from '../../../core/trace/messageText.ts';
+import { parseTrace } from '../../../core/trace/parseTrace.ts';
+import type { Span, TraceTags } from '../../../core/trace/trace.ts';
+import { thinkingSpan } from '../../../core/trace/traceCounter.ts';
+import type { BehaviourRow } from '../../../protocol/microscopeMessages.ts';
+import { Turns } from '../../../runs/importers/turns.ts';
+import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
 
 /** Without an index: of each step as many as tell its shares to a few per cent. */

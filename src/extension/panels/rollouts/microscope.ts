@@ -1,22 +1,22 @@
-import { checkAborted } from '../../base/async.ts';
-import { Disposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import { hasTurns, messageText, turnsOf } from '../../core/trace/messageText.ts';
-import { completionSteps, namedStepRules, type StepRule, stepRule } from '../../core/trace/splitSteps.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
+import { checkAborted } from '../../../base/async.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import { hasTurns, messageText, turnsOf } from '../../../core/trace/messageText.ts';
+import { completionSteps, namedStepRules, type StepRule, stepRule } from '../../../core/trace/splitSteps.ts';
+import type { TraceTags } from '../../../core/trace/trace.ts';
 import type {
 	LabelsContent,
 	MicroscopeCommand,
 	MicroscopeEvent,
 	microscopeRequests,
-} from '../../protocol/microscopeMessages.ts';
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
-import type { Place } from '../../protocol/rolloutsMessages.ts';
-import type { StepRating } from '../../protocol/stepLabel.ts';
-import type { RequestParams, RequestResult } from '../../protocol/webviewMessages.ts';
-import type { RunContent } from '../../runs/runContent.ts';
-import { StepLabels } from '../../runs/stepLabels.ts';
-import type { ContinueFrom } from '../rollouts/continueFrom.ts';
+} from '../../../protocol/microscopeMessages.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import type { Place } from '../../../protocol/rolloutsMessages.ts';
+import type { StepRating } from '../../../protocol/stepLabel.ts';
+import type { RequestParams, RequestResult } from '../../../protocol/webviewMessages.ts';
+import type { RunContent } from '../../../runs/runContent.ts';
+import { StepLabels } from '../../../runs/stepLabels.ts';
+import type { ContinueFrom } from '../../rollouts/continueFrom.ts';
 import { scanBehaviours } from './behaviourScan.ts';
 import { CompletionFeedback } from './completionFeedback.ts';
 import { indexedBehaviours, indexedPrompt, isIndexed, type LabAnswers } from './indexedScan.ts';

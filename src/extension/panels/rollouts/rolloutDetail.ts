@@ -1,6 +1,6 @@
-import { hasTurns } from '../../core/trace/messageText.ts';
-import { type RolloutLine, textNotRecorded } from '../../protocol/rolloutLine.ts';
-import type { RolloutDetail, TokenValue } from '../../protocol/rolloutsMessages.ts';
+import { hasTurns } from '../../../core/trace/messageText.ts';
+import { type RolloutLine, textNotRecorded } from '../../../protocol/rolloutLine.ts';
+import type { RolloutDetail, TokenValue } from '../../../protocol/rolloutsMessages.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
 /** By what the tokens of a rollout can be colored: the columns that hold a number at all. */

@@ -1,6 +1,6 @@
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 
-export { correctness } from '../../core/reward/correctness.ts';
+export { correctness } from '../../../core/reward/correctness.ts';
 
 /** Any recorded value as text: texts as they are, everything else as JSON; null when nothing is recorded. */
 export function valueText(value: unknown, limit = 20_000): string | null {

@@ -1,11 +1,11 @@
-import { resolvedRecipeSchema } from '../../core/recipe/resolvedRecipe.ts';
-import { resolveTemplate } from '../../core/text/template.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
-import { decode } from '../../protocol/decode.ts';
-import type { RunHeader } from '../../protocol/rolloutsMessages.ts';
-import { ownFormat } from '../../runs/annotationFolder.ts';
-import type { RunContent } from '../../runs/runContent.ts';
-import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
+import { resolvedRecipeSchema } from '../../../core/recipe/resolvedRecipe.ts';
+import { resolveTemplate } from '../../../core/text/template.ts';
+import type { TraceTags } from '../../../core/trace/trace.ts';
+import { decode } from '../../../protocol/decode.ts';
+import type { RunHeader } from '../../../protocol/rolloutsMessages.ts';
+import { ownFormat } from '../../../runs/annotationFolder.ts';
+import type { RunContent } from '../../../runs/runContent.ts';
+import { readRecord, readResolvedRecipe } from '../../../runs/runReader.ts';
 import { usedTags } from './usedTags.ts';
 
 export type RecipeFacts = Pick<RunHeader, 'think' | 'answer' | 'weights'>;

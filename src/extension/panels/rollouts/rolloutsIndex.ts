@@ -1,9 +1,9 @@
-import { mean, sampleStd } from '../../core/grpo/advantages.ts';
-import { messageText } from '../../core/trace/messageText.ts';
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
-import type { GroupSummary, StepContent } from '../../protocol/rolloutsMessages.ts';
-import type { RolloutPlace, RunFault } from '../../runs/runContent.ts';
-import { displayText } from '../runView.ts';
+import { mean, sampleStd } from '../../../core/grpo/advantages.ts';
+import { messageText } from '../../../core/trace/messageText.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import type { GroupSummary, StepContent } from '../../../protocol/rolloutsMessages.ts';
+import type { RolloutPlace, RunFault } from '../../../runs/runContent.ts';
+import { displayText } from '../../runView.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
 /** What is kept of a step after its file was read once: no completions, only where they are. */

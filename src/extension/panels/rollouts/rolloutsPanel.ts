@@ -5,17 +5,17 @@ import {
 	type PanelEvent,
 	panelCommandSchema,
 	panelRequests,
-} from '../../protocol/microscopeMessages.ts';
-import type { Place } from '../../protocol/rolloutsMessages.ts';
-import type { ServeOptions } from '../../runs/servedCheckpoint.ts';
-import { commandIds, panelTypes } from '../ids.ts';
-import type { Notices } from '../notices.ts';
-import type { ContinueFrom } from '../rollouts/continueFrom.ts';
-import { displayText } from '../runView.ts';
-import { settings } from '../settings.ts';
+} from '../../../protocol/microscopeMessages.ts';
+import type { Place } from '../../../protocol/rolloutsMessages.ts';
+import type { ServeOptions } from '../../../runs/servedCheckpoint.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import type { Notices } from '../../notices.ts';
+import type { ContinueFrom } from '../../rollouts/continueFrom.ts';
+import { displayText } from '../../runView.ts';
+import { settings } from '../../settings.ts';
+import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from '../panelBase.ts';
 import type { LabAnswers } from './indexedScan.ts';
 import { Microscope } from './microscope.ts';
-import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
 
 const app = {
@@ -78,7 +78,7 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				return {};
 			},
 			searchProblem: async (place) => {
-				const { problemOfRollout } = await import('../search/problemOfRollout.ts');
+				const { problemOfRollout } = await import('../../search/problemOfRollout.ts');
 				const problem = await problemOfRollout(runFolder, await session.rollout(place));
 				await vscode.commands.executeCommand(commandIds.newSearch, { problem });
 				return {};
@@ -96,7 +96,10 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				return {};
 			},
 			export: async (request) => {
-				const [{ exportDialog }, run] = await Promise.all([import('../rollouts/exportDialog.ts'), session.content()]);
+				const [{ exportDialog }, run] = await Promise.all([
+					import('../../rollouts/exportDialog.ts'),
+					session.content(),
+				]);
 				return { written: await exportDialog(run, request, session.name, context.notices) };
 			},
 		};
@@ -112,7 +115,7 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 
 	/** Made when a completion is first continued: an engine that serves a checkpoint ends with the panel. */
 	#continueFrom({ programs, client }: RolloutsContext): Promise<ContinueFrom> {
-		this.#continuing ??= Promise.all([import('../rollouts/continueFrom.ts'), this.#session.content()]).then(
+		this.#continuing ??= Promise.all([import('../../rollouts/continueFrom.ts'), this.#session.content()]).then(
 			([{ ContinueFrom: Made }, run]) => this.register(new Made({ run, programs, name: client })),
 		);
 		// A run that cannot be read now may be read the next time.

@@ -1,17 +1,23 @@
-import { Disposable } from '../../base/disposable.ts';
-import { ownName } from '../../core/metrics/ownName.ts';
-import { messageText } from '../../core/trace/messageText.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
-import type { CopyPart, Place, RolloutsEvent, RunHeader, rolloutsRequests } from '../../protocol/rolloutsMessages.ts';
-import type { AnyRunRecord, RunStatus } from '../../protocol/runRecord.ts';
-import type { RequestParams, RequestResult } from '../../protocol/webviewMessages.ts';
-import { ownFormat } from '../../runs/annotationFolder.ts';
-import { followRun } from '../../runs/followRun.ts';
-import type { RunContent, RunFollower } from '../../runs/runContent.ts';
-import { listRolloutSteps } from '../../runs/runReader.ts';
-import type { RunTailEvent } from '../../runs/runTail.ts';
-import { GivenName } from './givenName.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import { ownName } from '../../../core/metrics/ownName.ts';
+import { messageText } from '../../../core/trace/messageText.ts';
+import type { TraceTags } from '../../../core/trace/trace.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import type {
+	CopyPart,
+	Place,
+	RolloutsEvent,
+	RunHeader,
+	rolloutsRequests,
+} from '../../../protocol/rolloutsMessages.ts';
+import type { AnyRunRecord, RunStatus } from '../../../protocol/runRecord.ts';
+import type { RequestParams, RequestResult } from '../../../protocol/webviewMessages.ts';
+import { ownFormat } from '../../../runs/annotationFolder.ts';
+import { followRun } from '../../../runs/followRun.ts';
+import type { RunContent, RunFollower } from '../../../runs/runContent.ts';
+import { listRolloutSteps } from '../../../runs/runReader.ts';
+import type { RunTailEvent } from '../../../runs/runTail.ts';
+import { GivenName } from '../givenName.ts';
 import { type RecipeFacts, readRecipeFacts } from './rolloutsHeader.ts';
 import { RolloutsSource } from './rolloutsSource.ts';
 import { RolloutsSteps } from './rolloutsSteps.ts';

@@ -1,19 +1,19 @@
-import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
-import { findText } from '../../core/trace/findText.ts';
-import { messageText, turnsOf } from '../../core/trace/messageText.ts';
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
+import { Failure } from '../../../base/failure.ts';
+import { findText } from '../../../core/trace/findText.ts';
+import { messageText, turnsOf } from '../../../core/trace/messageText.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type {
 	FoundColumns,
 	GroupContent,
 	RolloutDetail,
 	StepContent,
 	TokenColumns,
-} from '../../protocol/rolloutsMessages.ts';
-import { ownFormat } from '../../runs/annotationFolder.ts';
-import { openRun } from '../../runs/openRun.ts';
-import { OwnRun } from '../../runs/ownRun.ts';
-import type { RolloutSplit, RunContent, StepRollouts } from '../../runs/runContent.ts';
+} from '../../../protocol/rolloutsMessages.ts';
+import { ownFormat } from '../../../runs/annotationFolder.ts';
+import { openRun } from '../../../runs/openRun.ts';
+import { OwnRun } from '../../../runs/ownRun.ts';
+import type { RolloutSplit, RunContent, StepRollouts } from '../../../runs/runContent.ts';
 import { rolloutDetail } from './rolloutDetail.ts';
 import { type StepIndex, StepIndexBuilder } from './rolloutsIndex.ts';
 import { finite, valueText } from './rolloutText.ts';

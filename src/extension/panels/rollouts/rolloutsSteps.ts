@@ -1,5 +1,5 @@
-import type { MetricsLine } from '../../protocol/metricsLine.ts';
-import type { GroupSummary, StepColumns } from '../../protocol/rolloutsMessages.ts';
+import type { MetricsLine } from '../../../protocol/metricsLine.ts';
+import type { GroupSummary, StepColumns } from '../../../protocol/rolloutsMessages.ts';
 
 interface StepNumbers {
 	stage: string;

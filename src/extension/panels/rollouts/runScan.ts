@@ -1,8 +1,8 @@
-import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
-import { Turns } from '../../runs/importers/turns.ts';
-import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
+import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import { Turns } from '../../../runs/importers/turns.ts';
+import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 
 /** How far a way through the steps of a run is. */
 export interface ScanCount {

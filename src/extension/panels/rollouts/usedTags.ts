@@ -1,6 +1,6 @@
-import { messageText } from '../../core/trace/messageText.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
-import type { RunContent } from '../../runs/runContent.ts';
+import { messageText } from '../../../core/trace/messageText.ts';
+import type { TraceTags } from '../../../core/trace/trace.ts';
+import type { RunContent } from '../../../runs/runContent.ts';
 
 /** Pairs that trainers' prompts ask for, the usual ones first. */
 const known = {

@@ -1,22 +1,22 @@
 import { lstat } from 'node:fs/promises';
 import { basename, isAbsolute, normalize } from 'node:path';
 import * as vscode from 'vscode';
-import type { Event } from '../../base/event.ts';
-import { Failure } from '../../base/failure.ts';
-import { decodeOrThrow } from '../../protocol/decode.ts';
+import type { Event } from '../../../base/event.ts';
+import { Failure } from '../../../base/failure.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
 import {
 	type StrategiesCommand,
 	type StrategiesEvent,
 	strategiesCommandSchema,
 	strategiesRequests,
 	strategiesStateSchema,
-} from '../../protocol/strategiesMessages.ts';
-import { commandIds, panelTypes } from '../ids.ts';
-import { showError } from '../plainMessages.ts';
-import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
+} from '../../../protocol/strategiesMessages.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import { showError } from '../../plainMessages.ts';
+import { displayText } from '../../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
+import { messageHtml } from '../webviewHtml.ts';
 import { StrategiesSession } from './strategiesSession.ts';
-import { messageHtml } from './webviewHtml.ts';
 
 /** What a panel has done for it. */
 export interface StrategiesActions {

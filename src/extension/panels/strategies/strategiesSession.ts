@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Disposable, toDisposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import { mostSearchRows, type SearchRow, type StrategiesEvent } from '../../protocol/strategiesMessages.ts';
-import type { ComparedProblem, ComparisonResult } from '../../protocol/strategyComparison.ts';
+import { Disposable, toDisposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import { mostSearchRows, type SearchRow, type StrategiesEvent } from '../../../protocol/strategiesMessages.ts';
+import type { ComparedProblem, ComparisonResult } from '../../../protocol/strategyComparison.ts';
 import {
 	comparisonFiles,
 	comparisonResults,
@@ -11,7 +11,7 @@ import {
 	isBeingCompared,
 	readComparedProblems,
 	readComparisonSummary,
-} from '../../runs/comparisonFolder.ts';
+} from '../../../runs/comparisonFolder.ts';
 
 export interface StrategiesSessionOptions {
 	readonly folder: string;

@@ -1,9 +1,9 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname, isAbsolute, normalize } from 'node:path';
 import * as vscode from 'vscode';
-import { toDisposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import { decodeOrThrow } from '../../protocol/decode.ts';
+import { toDisposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
 import {
 	type TranscriptCommand,
 	type TranscriptEvent,
@@ -11,13 +11,13 @@ import {
 	transcriptCommandSchema,
 	transcriptRequests,
 	transcriptStateSchema,
-} from '../../protocol/transcriptMessages.ts';
-import { commandIds, panelTypes } from '../ids.ts';
-import { showError } from '../plainMessages.ts';
-import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
+} from '../../../protocol/transcriptMessages.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import { showError } from '../../plainMessages.ts';
+import { displayText } from '../../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
+import { messageHtml } from '../webviewHtml.ts';
 import { TranscriptSession } from './transcriptSession.ts';
-import { messageHtml } from './webviewHtml.ts';
 
 const app = {
 	name: 'transcript',

@@ -1,6 +1,6 @@
-import { Disposable, toDisposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import type { TranscriptEvent, TranscriptPlace } from '../../protocol/transcriptMessages.ts';
+import { Disposable, toDisposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { TranscriptEvent, TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
 import { openTranscriptText, type TranscriptText } from './transcriptSource.ts';
 
 export interface TranscriptSessionOptions {

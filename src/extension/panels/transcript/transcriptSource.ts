@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { Failure } from '../../base/failure.ts';
-import { transcriptLimits } from '../../core/transcript/readTranscript.ts';
-import type { TranscriptPlace } from '../../protocol/transcriptMessages.ts';
-import { inspectArchiveText, isZip } from '../../runs/inspectArchive.ts';
-import type { RolloutPlace, StepRollouts } from '../../runs/runContent.ts';
+import { Failure } from '../../../base/failure.ts';
+import { transcriptLimits } from '../../../core/transcript/readTranscript.ts';
+import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
+import { inspectArchiveText, isZip } from '../../../runs/inspectArchive.ts';
+import type { RolloutPlace, StepRollouts } from '../../../runs/runContent.ts';
 
 /** A text that is read piece by piece. */
 export interface TranscriptText {
@@ -117,7 +117,7 @@ export function wholeCharacters(buffer: Uint8Array, length: number): number {
 }
 
 async function openRollout(place: TranscriptPlace & { kind: 'rollout' }): Promise<TranscriptText> {
-	const { openRun } = await import('../../runs/openRun.ts');
+	const { openRun } = await import('../../../runs/openRun.ts');
 	const run = await openRun(place.run);
 	const rollouts = await run.open(place.step, place.split);
 	try {

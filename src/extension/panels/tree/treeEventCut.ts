@@ -1,4 +1,4 @@
-import type { TreeEvent } from '../../protocol/treeLog.ts';
+import type { TreeEvent } from '../../../protocol/treeLog.ts';
 
 /** What is sent of a text at once, in UTF-16 code units; the rest is asked for. */
 export const longestText = 8000;

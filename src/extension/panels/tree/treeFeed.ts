@@ -1,10 +1,10 @@
 import { basename, dirname } from 'node:path';
-import { Failure } from '../../base/failure.ts';
-import { readTreeEvent } from '../../protocol/treeEventReader.ts';
-import type { TreeEvent } from '../../protocol/treeLog.ts';
-import { LineTail } from '../../runs/lineTail.ts';
-import { openRegular } from '../../runs/safeFile.ts';
-import { readTreeLine } from '../../runs/searchLog.ts';
+import { Failure } from '../../../base/failure.ts';
+import { readTreeEvent } from '../../../protocol/treeEventReader.ts';
+import type { TreeEvent } from '../../../protocol/treeLog.ts';
+import { LineTail } from '../../../runs/lineTail.ts';
+import { openRegular } from '../../../runs/safeFile.ts';
+import { readTreeLine } from '../../../runs/searchLog.ts';
 import { cutEvent } from './treeEventCut.ts';
 
 /** What a file holds beside its events. */

@@ -2,25 +2,25 @@ import { type FSWatcher, watch } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import * as vscode from 'vscode';
-import { toDisposable } from '../../base/disposable.ts';
-import type { Event } from '../../base/event.ts';
-import { Failure } from '../../base/failure.ts';
-import { decodeOrThrow } from '../../protocol/decode.ts';
-import type { SearchParams } from '../../protocol/searchWorker.ts';
-import type { SearchBudget } from '../../protocol/treeLog.ts';
+import { toDisposable } from '../../../base/disposable.ts';
+import type { Event } from '../../../base/event.ts';
+import { Failure } from '../../../base/failure.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
+import type { SearchParams } from '../../../protocol/searchWorker.ts';
+import type { SearchBudget } from '../../../protocol/treeLog.ts';
 import {
 	type TreeViewCommand,
 	type TreeViewEvent,
 	treeStateSchema,
 	treeViewCommandSchema,
-} from '../../protocol/treeMessages.ts';
-import { panelTypes } from '../ids.ts';
-import { showError } from '../plainMessages.ts';
-import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
+} from '../../../protocol/treeMessages.ts';
+import { panelTypes } from '../../ids.ts';
+import { showError } from '../../plainMessages.ts';
+import { displayText } from '../../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
+import { messageHtml } from '../webviewHtml.ts';
 import type { TreeFileReader } from './treeFeed.ts';
 import { TreeSession } from './treeSession.ts';
-import { messageHtml } from './webviewHtml.ts';
 
 /** What is asked of a panel: a log, which of its trees, and what it is compared with. */
 export interface TreePlace {

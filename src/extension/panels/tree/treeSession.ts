@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
-import { Disposable, toDisposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import type { TreeSource, TreeViewEvent } from '../../protocol/treeMessages.ts';
-import { isMadeName } from '../../runs/searchLog.ts';
-import { displayText } from '../runView.ts';
+import { Disposable, toDisposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { TreeSource, TreeViewEvent } from '../../../protocol/treeMessages.ts';
+import { isMadeName } from '../../../runs/searchLog.ts';
+import { displayText } from '../../runView.ts';
 import { openTreeFeed, type TreeFeed, type TreeFileReader } from './treeFeed.ts';
 
 export type Side = 'main' | 'other';

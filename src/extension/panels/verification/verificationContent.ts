@@ -1,7 +1,7 @@
-import { flippedRows } from '../../core/reward/comparison.ts';
-import type { AuditReport } from '../../protocol/audit.ts';
-import type { ComparedRow, Comparison } from '../../protocol/comparison.ts';
-import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
+import { flippedRows } from '../../../core/reward/comparison.ts';
+import type { AuditReport } from '../../../protocol/audit.ts';
+import type { ComparedRow, Comparison } from '../../../protocol/comparison.ts';
+import type { Verification, VerifiedRow } from '../../../protocol/verification.ts';
 import type {
 	AuditContent,
 	ComparedSummary,
@@ -9,9 +9,9 @@ import type {
 	ResultPart,
 	RowSummary,
 	VerificationContent,
-} from '../../protocol/verificationMessages.ts';
-import { resultParts } from '../../protocol/verificationMessages.ts';
-import type { FileVerification, RewardResults } from '../rewards/fileVerification.ts';
+} from '../../../protocol/verificationMessages.ts';
+import { resultParts } from '../../../protocol/verificationMessages.ts';
+import type { FileVerification, RewardResults } from '../../rewards/fileVerification.ts';
 
 /** Characters of a text in a list; of a piece of evidence. */
 const shownCharacters = 160;

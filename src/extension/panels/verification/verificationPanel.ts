@@ -1,7 +1,7 @@
 import { basename, isAbsolute } from 'node:path';
 import * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
-import { decodeOrThrow } from '../../protocol/decode.ts';
+import { Failure } from '../../../base/failure.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
 import {
 	type ResultCommand,
 	type ResultEvent,
@@ -10,18 +10,18 @@ import {
 	resultCommandSchema,
 	resultRequests,
 	resultStateSchema,
-} from '../../protocol/verificationMessages.ts';
-import { appendCase } from '../../rewards/appendCase.ts';
-import { casesPath } from '../../rewards/casesFile.ts';
-import { commandIds, panelTypes } from '../ids.ts';
-import { keyOfPlace } from '../rewards/judgements.ts';
-import { isRewardUri } from '../rewards/rewardFiles.ts';
-import type { RewardWorkbench } from '../rewards/rewardWorkbench.ts';
-import { displayText } from '../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from './panelBase.ts';
-import { ResultSession } from './resultSession.ts';
-import { resultSource } from './resultSource.ts';
-import { messageHtml } from './webviewHtml.ts';
+} from '../../../protocol/verificationMessages.ts';
+import { appendCase } from '../../../rewards/appendCase.ts';
+import { casesPath } from '../../../rewards/casesFile.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import { keyOfPlace } from '../../rewards/judgements.ts';
+import { isRewardUri } from '../../rewards/rewardFiles.ts';
+import type { RewardWorkbench } from '../../rewards/rewardWorkbench.ts';
+import { displayText } from '../../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
+import { messageHtml } from '../webviewHtml.ts';
+import { VerificationSession } from './verificationSession.ts';
+import { verificationSource } from './verificationSource.ts';
 
 const app = {
 	name: 'verification',
@@ -40,7 +40,7 @@ const titles: Readonly<Record<ResultPlace['view'], string>> = {
 export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, typeof resultRequests> {
 	readonly place: ResultPlace;
 	readonly #workbench: RewardWorkbench;
-	readonly #session: ResultSession;
+	readonly #session: VerificationSession;
 
 	constructor(
 		panel: vscode.WebviewPanel,
@@ -54,10 +54,10 @@ export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, type
 		this.title = titleOf(place);
 		const { verifications, judgements } = workbench;
 		const session = this.register(
-			new ResultSession({
+			new VerificationSession({
 				place,
 				fileLabel: vscode.workspace.asRelativePath(place.file),
-				source: resultSource(place, { verifications, judgements }),
+				source: verificationSource(place, { verifications, judgements }),
 				post: (event) => void this.post(event),
 				...(part === undefined ? {} : { part }),
 			}),

@@ -1,12 +1,12 @@
 import { basename, dirname } from 'node:path';
-import { Disposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
-import type { RewardCase } from '../../core/export/rewardCase.ts';
-import { findingCase } from '../../core/reward/audit/findingCase.ts';
-import { textPattern } from '../../core/trace/findText.ts';
-import type { AuditReport } from '../../protocol/audit.ts';
-import type { ComparedRow, Comparison } from '../../protocol/comparison.ts';
-import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
+import { Disposable } from '../../../base/disposable.ts';
+import { Failure } from '../../../base/failure.ts';
+import type { RewardCase } from '../../../core/export/rewardCase.ts';
+import { findingCase } from '../../../core/reward/audit/findingCase.ts';
+import { textPattern } from '../../../core/trace/findText.ts';
+import type { AuditReport } from '../../../protocol/audit.ts';
+import type { ComparedRow, Comparison } from '../../../protocol/comparison.ts';
+import type { Verification, VerifiedRow } from '../../../protocol/verification.ts';
 import type {
 	ComparedSummary,
 	ResultContent,
@@ -17,7 +17,7 @@ import type {
 	ResultStatus,
 	RowSummary,
 	RowTexts,
-} from '../../protocol/verificationMessages.ts';
+} from '../../../protocol/verificationMessages.ts';
 import {
 	auditContent,
 	comparedSummaries,
@@ -26,8 +26,8 @@ import {
 	rowsAtOnce,
 	shownPart,
 	verificationContent,
-} from './resultContent.ts';
-import type { ResultSource, ResultState } from './resultSource.ts';
+} from './verificationContent.ts';
+import type { VerificationSource, VerificationState } from './verificationSource.ts';
 
 /** The host serves the editor, too: a search stops for it after this long. */
 const sliceMs = 4;
@@ -38,11 +38,11 @@ type Shown =
 	| { readonly view: 'audit'; readonly report: AuditReport }
 	| { readonly view: 'comparison'; readonly comparison: Comparison; readonly summaries: readonly ComparedSummary[] };
 
-export interface ResultSessionOptions {
+export interface VerificationSessionOptions {
 	readonly place: ResultPlace;
 	/** The file for people. */
 	readonly fileLabel: string;
-	readonly source: ResultSource;
+	readonly source: VerificationSource;
 	readonly post: (event: ResultEvent) => void;
 	/** Which part of a verification to begin with. */
 	readonly part?: ResultPart;
@@ -56,8 +56,8 @@ export interface RolloutOfRow {
 }
 
 /** What a results panel tells its webview, and what it answers. Knows nothing of the editor. */
-export class ResultSession extends Disposable {
-	readonly #options: ResultSessionOptions;
+export class VerificationSession extends Disposable {
+	readonly #options: VerificationSessionOptions;
 	#part: ResultPart | null;
 	#shown: Shown | null = null;
 	/** What the shown result was made from: another object is another result. */
@@ -66,7 +66,7 @@ export class ResultSession extends Disposable {
 	#awake = false;
 	#search: AbortController | null = null;
 
-	constructor(options: ResultSessionOptions) {
+	constructor(options: VerificationSessionOptions) {
 		super();
 		this.#options = options;
 		this.#part = options.part ?? null;
@@ -205,7 +205,7 @@ export class ResultSession extends Disposable {
 	}
 
 	/** Takes over what is there now; the same objects stay the same result. */
-	#update({ shown }: ResultState): void {
+	#update({ shown }: VerificationState): void {
 		const part = shown.view === 'verification' ? shownPart(shown.results, this.#part) : null;
 		const made: readonly unknown[] =
 			shown.view === 'verification'
@@ -219,7 +219,7 @@ export class ResultSession extends Disposable {
 		this.#shown = shownOf(shown, part);
 	}
 
-	#status({ phase, failure, stale }: ResultState): ResultStatus {
+	#status({ phase, failure, stale }: VerificationState): ResultStatus {
 		return {
 			phase,
 			failure: failure === null ? null : { message: failure.message, action: failure.action ?? null },
@@ -234,7 +234,7 @@ export class ResultSession extends Disposable {
 		post({ type: 'snapshot', place, fileLabel, status: this.#status(state), content: this.#content(state) });
 	}
 
-	#content({ shown: now }: ResultState): ResultContent | null {
+	#content({ shown: now }: VerificationState): ResultContent | null {
 		const shown = this.#shown;
 		switch (shown?.view) {
 			case undefined:
@@ -252,7 +252,7 @@ export class ResultSession extends Disposable {
 	}
 }
 
-function shownOf(shown: ResultState['shown'], part: ResultPart | null): Shown | null {
+function shownOf(shown: VerificationState['shown'], part: ResultPart | null): Shown | null {
 	switch (shown.view) {
 		case 'audit':
 			return shown.report === null ? null : { view: 'audit', report: shown.report };

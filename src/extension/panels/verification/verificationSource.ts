@@ -1,14 +1,14 @@
-import { toDisposable } from '../../base/disposable.ts';
-import type { Event } from '../../base/event.ts';
-import type { Failure } from '../../base/failure.ts';
-import type { AuditReport } from '../../protocol/audit.ts';
-import type { Comparison } from '../../protocol/comparison.ts';
-import type { ResultPlace, ResultStatus } from '../../protocol/verificationMessages.ts';
-import type { FileVerification, RewardResults } from '../rewards/fileVerification.ts';
-import { type Judgement, keyOfPlace } from '../rewards/judgements.ts';
+import { toDisposable } from '../../../base/disposable.ts';
+import type { Event } from '../../../base/event.ts';
+import type { Failure } from '../../../base/failure.ts';
+import type { AuditReport } from '../../../protocol/audit.ts';
+import type { Comparison } from '../../../protocol/comparison.ts';
+import type { ResultPlace, ResultStatus } from '../../../protocol/verificationMessages.ts';
+import type { FileVerification, RewardResults } from '../../rewards/fileVerification.ts';
+import { type Judgement, keyOfPlace } from '../../rewards/judgements.ts';
 
 /** What a results panel draws from: complete at any time. */
-export interface ResultState {
+export interface VerificationState {
 	readonly phase: ResultStatus['phase'];
 	readonly failure: Failure | null;
 	readonly stale: boolean;
@@ -24,9 +24,9 @@ export type ShownResult =
 	| { readonly view: 'audit'; readonly report: AuditReport | null }
 	| { readonly view: 'comparison'; readonly comparison: Comparison | null };
 
-export interface ResultSource {
+export interface VerificationSource {
 	readonly onDidChange: Event<void>;
-	readonly state: ResultState;
+	readonly state: VerificationState;
 }
 
 /** Verifications of reward files, as the editor keeps them. */
@@ -42,10 +42,10 @@ export interface JudgementStore {
 }
 
 /** The results at a place. */
-export function resultSource(
+export function verificationSource(
 	place: ResultPlace,
 	stores: { readonly verifications: VerificationStore; readonly judgements: JudgementStore },
-): ResultSource {
+): VerificationSource {
 	const { verifications, judgements } = stores;
 	const key = keyOfPlace(place);
 	return {
@@ -71,7 +71,7 @@ export function resultSource(
 	};
 }
 
-function verificationState(state: FileVerification | undefined, reward: string): ResultState {
+function verificationState(state: FileVerification | undefined, reward: string): VerificationState {
 	const results = state?.results.get(reward) ?? null;
 	return {
 		phase: state?.phase ?? 'idle',
@@ -81,7 +81,7 @@ function verificationState(state: FileVerification | undefined, reward: string):
 	};
 }
 
-function judgementState(judgement: Judgement | undefined, view: 'audit' | 'comparison'): ResultState {
+function judgementState(judgement: Judgement | undefined, view: 'audit' | 'comparison'): VerificationState {
 	const result = judgement?.result ?? null;
 	const shown: ShownResult =
 		view === 'audit'

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { Emitter } from '../../../../src/base/event.ts';
 import type { PipelineView } from '../../../../src/runs/pipeline/pipelineView.ts';
 
-const { PipelineNotification } = await import('../../../../src/host/pipelines/pipelineNotification.ts');
+const { PipelineNotification } = await import('../../../../src/extension/pipelines/pipelineNotification.ts');
 
 const limit = { timeout: 60_000 };
 const root = await mkdtemp(join(tmpdir(), 'pn-'));

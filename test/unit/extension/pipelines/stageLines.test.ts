@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stageLines } from '../../../../src/host/pipelines/stageLines.ts';
+import { stageLines } from '../../../../src/extension/pipelines/stageLines.ts';
 import type { PipelineView } from '../../../../src/runs/pipeline/pipelineView.ts';
 
 const recipe = `{

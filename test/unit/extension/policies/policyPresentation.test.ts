@@ -1,13 +1,13 @@
 import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PolicyView } from '../../../../src/host/policies/policyPresentation.ts';
+import type { PolicyView } from '../../../../src/extension/policies/policyPresentation.ts';
 
-const { presentPolicy } = await import('../../../../src/host/policies/policyPresentation.ts');
-const { serversOf } = await import('../../../../src/host/policies/policySettings.ts');
-const { priceOf } = await import('../../../../src/host/policies/policyCommands.ts');
+const { presentPolicy } = await import('../../../../src/extension/policies/policyPresentation.ts');
+const { serversOf } = await import('../../../../src/extension/policies/policySettings.ts');
+const { priceOf } = await import('../../../../src/extension/policies/policyCommands.ts');
 const { faultOfKey, faultOfName, faultOfUrl, freeName } = await import(
-	'../../../../src/host/policies/addPolicyFlow.ts'
+	'../../../../src/extension/policies/addPolicyFlow.ts'
 );
 
 const now = 1_700_000_000_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { originOf } from '../../../../src/host/rewards/apiKeys.ts';
+import { originOf } from '../../../../src/extension/rewards/apiKeys.ts';
 
 test('a key belongs to an origin, whatever path was entered', () => {
 	assert.equal(originOf(' https://api.example.com/v1/chat?x=1 '), 'https://api.example.com');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findSignatures } from '../../../../src/host/rewards/rewardSignatures.ts';
-import { bodyLine } from '../../../../src/host/rewardTests/bodyLine.ts';
+import { findSignatures } from '../../../../src/extension/rewards/rewardSignatures.ts';
+import { bodyLine } from '../../../../src/extension/rewardTests/bodyLine.ts';
 
 function stops(text: string, path: string): string[] {
 	const lines = text.split('\n');

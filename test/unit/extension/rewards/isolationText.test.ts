@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isolationSentence, isolationText } from '../../../../src/host/rewards/isolationText.ts';
+import { isolationSentence, isolationText } from '../../../../src/extension/rewards/isolationText.ts';
 import type { IsolationAttempt, IsolationReport } from '../../../../src/protocol/isolation.ts';
 
 const attempt = (id: string, outcome: IsolationAttempt['outcome'], evidence = 'refused'): IsolationAttempt => ({

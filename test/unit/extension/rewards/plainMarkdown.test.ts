@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plainMarkdown } from '../../../../src/host/rewards/plainMarkdown.ts';
+import { plainMarkdown } from '../../../../src/extension/rewards/plainMarkdown.ts';
 
 const decoded = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)));
 

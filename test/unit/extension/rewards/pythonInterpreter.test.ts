@@ -1,11 +1,11 @@
 import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { ApiKeys } from '../../../../src/host/rewards/apiKeys.ts';
+import { ApiKeys } from '../../../../src/extension/rewards/apiKeys.ts';
 import { configured, installed } from '../vscodeStandIn.ts';
 
-const { PythonInterpreter } = await import('../../../../src/host/rewards/pythonInterpreter.ts');
-const { RewardEnvironment } = await import('../../../../src/host/rewards/rewardEnvironment.ts');
+const { PythonInterpreter } = await import('../../../../src/extension/rewards/pythonInterpreter.ts');
+const { RewardEnvironment } = await import('../../../../src/extension/rewards/rewardEnvironment.ts');
 
 const setting = 'reasoningLab.rewards.python';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'jsonc-parser';
-import { advisedRecipe } from '../../../../src/host/diagnosis/adviceEdit.ts';
-import { addReward, changed, type RewardEntry } from '../../../../src/host/rewards/recipeEdit.ts';
+import { advisedRecipe } from '../../../../src/extension/diagnosis/adviceEdit.ts';
+import { addReward, changed, type RewardEntry } from '../../../../src/extension/rewards/recipeEdit.ts';
 
 const entry: RewardEntry = { file: 'rewards/brevity.reward.ts', name: 'brevity', weight: 0.1 };
 const edited = (text: string, added: RewardEntry = entry) => changed(text, addReward(text, added));

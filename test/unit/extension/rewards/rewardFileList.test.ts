@@ -4,7 +4,7 @@ import { before, test } from 'node:test';
 import { Emitter } from '../../../../src/base/event.ts';
 import { workspace } from '../vscodeStandIn.ts';
 
-const { RewardFileList } = await import('../../../../src/host/rewards/rewardFileList.ts');
+const { RewardFileList } = await import('../../../../src/extension/rewards/rewardFileList.ts');
 
 type Uri = { readonly scheme: string; readonly fsPath: string };
 const uri = (fsPath: string): Uri => ({ scheme: 'file', fsPath });

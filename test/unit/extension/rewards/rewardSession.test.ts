@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { faultsOf } from '../../../../src/host/rewards/rewardFaults.ts';
-import { RewardSession, type SessionNeeds } from '../../../../src/host/rewards/rewardSession.ts';
-import { inlineLine, shortSummary, standingOf } from '../../../../src/host/rewards/rewardWords.ts';
-import { unreachedLines } from '../../../../src/host/rewards/unreachedLines.ts';
+import { faultsOf } from '../../../../src/extension/rewards/rewardFaults.ts';
+import { RewardSession, type SessionNeeds } from '../../../../src/extension/rewards/rewardSession.ts';
+import { inlineLine, shortSummary, standingOf } from '../../../../src/extension/rewards/rewardWords.ts';
+import { unreachedLines } from '../../../../src/extension/rewards/unreachedLines.ts';
 import { RewardVerifier } from '../../../../src/rewards/rewardVerifier.ts';
 import { openHosts, rewardFolder } from '../../rewards/hostFixtures.ts';
 

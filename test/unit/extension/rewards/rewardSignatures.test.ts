@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findSignatures } from '../../../../src/host/rewards/rewardSignatures.ts';
+import { findSignatures } from '../../../../src/extension/rewards/rewardSignatures.ts';
 
 const shown = (text: string, path: string) =>
 	findSignatures(text, path).map(({ name, line, endLine }) => [name, line, endLine]);

@@ -2,12 +2,12 @@ import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { Emitter } from '../../../../src/base/event.ts';
-import type { VerificationView } from '../../../../src/host/rewards/inlineResults.ts';
-import type { RewardFileList } from '../../../../src/host/rewards/rewardFileList.ts';
-import type { RewardItem } from '../../../../src/host/rewards/rewardsTree.ts';
+import type { VerificationView } from '../../../../src/extension/rewards/inlineResults.ts';
+import type { RewardFileList } from '../../../../src/extension/rewards/rewardFileList.ts';
+import type { RewardItem } from '../../../../src/extension/rewards/rewardsTree.ts';
 import { workspace } from '../vscodeStandIn.ts';
 
-const { RewardsTree } = await import('../../../../src/host/rewards/rewardsTree.ts');
+const { RewardsTree } = await import('../../../../src/extension/rewards/rewardsTree.ts');
 
 before(() => Object.assign(workspace, { asRelativePath: () => '', getWorkspaceFolder: () => undefined }));
 

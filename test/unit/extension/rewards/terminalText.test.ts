@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { terminalLine } from '../../../../src/host/rewardTests/terminalText.ts';
+import { terminalLine } from '../../../../src/extension/rewardTests/terminalText.ts';
 
 test('what a reward prints cannot drive the terminal of a test run', () => {
 	const hostile = [

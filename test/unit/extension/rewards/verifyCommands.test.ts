@@ -7,8 +7,8 @@ import { RewardVerifier } from '../../../../src/rewards/rewardVerifier.ts';
 import { openHosts, rewardFolder } from '../../rewards/hostFixtures.ts';
 import { type PickItem, picks, window, workspace } from '../vscodeStandIn.ts';
 
-const { RewardSession } = await import('../../../../src/host/rewards/rewardSession.ts');
-const { VerifyCommands } = await import('../../../../src/host/rewards/verifyCommands.ts');
+const { RewardSession } = await import('../../../../src/extension/rewards/rewardSession.ts');
+const { VerifyCommands } = await import('../../../../src/extension/rewards/verifyCommands.ts');
 
 afterEach(() => {
 	picks.length = 0;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { ContinueFrom } from '../../../../src/host/rollouts/continueFrom.ts';
+import { ContinueFrom } from '../../../../src/extension/rollouts/continueFrom.ts';
 import { connectRun, connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
 import { builtProgram } from '../../../support/programs.ts';

@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
-import type { Notices } from '../../../../src/host/notices.ts';
+import type { Notices } from '../../../../src/extension/notices.ts';
 import { writeMicroscopeRun } from '../../webview/microscopeFixture.ts';
 
-const { exportRun } = await import('../../../../src/host/rollouts/exportCommand.ts');
+const { exportRun } = await import('../../../../src/extension/rollouts/exportCommand.ts');
 
 const place = await mkdtemp(join(tmpdir(), 'export-command-'));
 after(() => rm(place, { recursive: true, force: true }));

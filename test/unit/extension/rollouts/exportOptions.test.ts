@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exportFormats } from '../../../../src/core/export/exportFormat.ts';
-import { applyOptions, exportOptions, noChoices, optionsOf } from '../../../../src/host/rollouts/exportOptions.ts';
+import { applyOptions, exportOptions, noChoices, optionsOf } from '../../../../src/extension/rollouts/exportOptions.ts';
 
 test('choices add up, whatever is checked', () => {
 	assert.deepEqual(applyOptions([]), noChoices);

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
-import type { SearchDraft } from '../../../../src/host/search/newSearchFlow.ts';
+import type { SearchDraft } from '../../../../src/extension/search/newSearchFlow.ts';
 import { folderFor } from '../../search/searchFixtures.ts';
 import { type Asked, faults, type Reply, replies, window, workspace } from '../vscodeStandIn.ts';
 
-const { askSearch } = await import('../../../../src/host/search/newSearchFlow.ts');
+const { askSearch } = await import('../../../../src/extension/search/newSearchFlow.ts');
 
 const policy = { kind: 'scripted', file: '/w/pupil.json' } as const;
 const problem = { prompt: '17+25=', answer: '42', row: {} };

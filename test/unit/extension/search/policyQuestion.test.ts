@@ -8,7 +8,7 @@ import type { PolicySpec } from '../../../../src/protocol/policySpec.ts';
 import { viewOf } from '../fixtureRun.ts';
 import { type Asked, replies } from '../vscodeStandIn.ts';
 
-const { askPolicy } = await import('../../../../src/host/search/policyQuestion.ts');
+const { askPolicy } = await import('../../../../src/extension/search/policyQuestion.ts');
 
 const root = await mkdtemp(join(tmpdir(), 'policy-question-'));
 after(() => rm(root, { recursive: true, force: true }));

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { problemOfRollout } from '../../../../src/host/search/problemOfRollout.ts';
-import { problemOfLine } from '../../../../src/host/search/problemOfRow.ts';
+import { problemOfRollout } from '../../../../src/extension/search/problemOfRollout.ts';
+import { problemOfLine } from '../../../../src/extension/search/problemOfRow.ts';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import { rolloutLineSchema } from '../../../../src/protocol/rolloutLine.ts';
 import { folderFor } from '../../search/searchFixtures.ts';
 
-const { readBudget } = await import('../../../../src/host/search/budgetQuestion.ts');
+const { readBudget } = await import('../../../../src/extension/search/budgetQuestion.ts');
 
 test('a row has its problem where datasets have it, and its answer as it is stated', () => {
 	const of = (row: unknown) => {

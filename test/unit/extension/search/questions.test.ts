@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { type Asked, faults, type Reply, replies } from '../vscodeStandIn.ts';
 
-const { askChoice, askText } = await import('../../../../src/host/search/questions.ts');
+const { askChoice, askText } = await import('../../../../src/extension/search/questions.ts');
 
 /** Replies to the next question. @returns what was asked, once it was */
 function answer(reply: Reply): Asked[] {

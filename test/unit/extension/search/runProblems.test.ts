@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewOf } from '../fixtureRun.ts';
 
-const { runProblems } = await import('../../../../src/host/search/runProblems.ts');
+const { runProblems } = await import('../../../../src/extension/search/runProblems.ts');
 
 const runs = Array.from({ length: 40 }, (_, i) => viewOf(`/runs/r${i}`, 'finished', 10));
 const shown = (policy: Parameters<typeof runProblems>[1]) =>

@@ -2,9 +2,9 @@ import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Emitter } from '../../../../src/base/event.ts';
-import type { SearchPresentation } from '../../../../src/host/search/searchPresentation.ts';
+import type { SearchPresentation } from '../../../../src/extension/search/searchPresentation.ts';
 
-const { SearchesTree } = await import('../../../../src/host/search/searchesTree.ts');
+const { SearchesTree } = await import('../../../../src/extension/search/searchesTree.ts');
 
 const saying = (description: string): SearchPresentation => ({
 	label: 'a search',

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { FactsOfRollouts } from '../../../../src/core/diagnosis/factsOfRollouts.ts';
 import { type RewardCase, rewardCase } from '../../../../src/core/export/rewardCase.ts';
 import { reportMarkdown } from '../../../../src/core/report/reportMarkdown.ts';
-import { presentRun } from '../../../../src/host/runPresentation.ts';
+import { presentRun } from '../../../../src/extension/runPresentation.ts';
 import type { TextHit } from '../../../../src/protocol/lab.ts';
 import { noStep, type RolloutLine, textNotRecorded } from '../../../../src/protocol/rolloutLine.ts';
 import { exportRollouts } from '../../../../src/runs/exportRollouts.ts';

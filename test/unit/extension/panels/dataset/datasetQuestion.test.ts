@@ -1,13 +1,13 @@
-import './vscodeHook.ts';
+import '../../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { picks, Uri } from './vscodeStandIn.ts';
+import { picks, Uri } from '../../vscodeStandIn.ts';
 
-const { askSplit } = await import('../../../src/host/dataset/datasetQuestion.ts');
+const { askSplit } = await import('../../../../../src/extension/panels/dataset/datasetQuestion.ts');
 
 test('of a folder with several splits a person picks one; other folders and files open as they are', async () => {
-	const fixtures = join(import.meta.dirname, '../../fixtures/datasets');
+	const fixtures = join(import.meta.dirname, '../../../../fixtures/datasets');
 	const dict = Uri.file(join(fixtures, 'dict'));
 	picks.push((items) => items.at(-1));
 	assert.equal((await askSplit(dict as never))?.fsPath, join(fixtures, 'dict', 'train'));

@@ -3,12 +3,17 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { exportName, taskLabel, taskOfQuery, taskQuery } from '../../../src/host/dataset/datasetPlace.ts';
-import { DatasetSession } from '../../../src/host/dataset/datasetSession.ts';
-import { type DatasetSnapshot, datasetSnapshotSchema, noFilter } from '../../../src/protocol/datasetMessages.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { openTable } from '../../../src/runs/dataset/openTable.ts';
-import { TaskTable } from '../../../src/runs/dataset/taskTable.ts';
+import {
+	exportName,
+	taskLabel,
+	taskOfQuery,
+	taskQuery,
+} from '../../../../../src/extension/panels/dataset/datasetPlace.ts';
+import { DatasetSession } from '../../../../../src/extension/panels/dataset/datasetSession.ts';
+import { type DatasetSnapshot, datasetSnapshotSchema, noFilter } from '../../../../../src/protocol/datasetMessages.ts';
+import { decodeOrThrow } from '../../../../../src/protocol/decode.ts';
+import { openTable } from '../../../../../src/runs/dataset/openTable.ts';
+import { TaskTable } from '../../../../../src/runs/dataset/taskTable.ts';
 
 const line = (value: unknown) => `${JSON.stringify(value)}\n`;
 

@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DatasetSession } from '../../../src/host/dataset/datasetSession.ts';
-import { runEvaluation } from '../../../src/host/evaluation/evaluationProcess.ts';
-import { type DatasetSnapshot, noFilter } from '../../../src/protocol/datasetMessages.ts';
-import { openTable } from '../../../src/runs/dataset/openTable.ts';
-import { readPassRates } from '../../../src/runs/dataset/passRates.ts';
-import { builtProgram } from '../../support/programs.ts';
+import { runEvaluation } from '../../../../../src/extension/evaluation/evaluationProcess.ts';
+import { DatasetSession } from '../../../../../src/extension/panels/dataset/datasetSession.ts';
+import { type DatasetSnapshot, noFilter } from '../../../../../src/protocol/datasetMessages.ts';
+import { openTable } from '../../../../../src/runs/dataset/openTable.ts';
+import { readPassRates } from '../../../../../src/runs/dataset/passRates.ts';
+import { builtProgram } from '../../../../support/programs.ts';
 
 test('a policy is evaluated on the rows that are shown, and its pass rates are joined to them', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'difficulty-'));

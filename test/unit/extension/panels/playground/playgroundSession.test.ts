@@ -1,26 +1,29 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
-import { Failure } from '../../../../src/base/failure.ts';
-import { AnswerChecker } from '../../../../src/host/playground/answerChecker.ts';
-import { bareSpec } from '../../../../src/host/playground/bareSpec.ts';
-import { describePolicy } from '../../../../src/host/playground/describePolicy.ts';
-import { HeldPolicies } from '../../../../src/host/playground/heldPolicies.ts';
-import { type AskCommand, PlaygroundSession } from '../../../../src/host/playground/playgroundSession.ts';
-import { openPolicy } from '../../../../src/policies/openPolicy.ts';
-import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { Failure } from '../../../../../src/base/failure.ts';
+import { AnswerChecker } from '../../../../../src/extension/panels/playground/answerChecker.ts';
+import { bareSpec } from '../../../../../src/extension/panels/playground/bareSpec.ts';
+import { describePolicy } from '../../../../../src/extension/panels/playground/describePolicy.ts';
+import { HeldPolicies } from '../../../../../src/extension/panels/playground/heldPolicies.ts';
+import {
+	type AskCommand,
+	PlaygroundSession,
+} from '../../../../../src/extension/panels/playground/playgroundSession.ts';
+import { openPolicy } from '../../../../../src/policies/openPolicy.ts';
+import { decodeOrThrow } from '../../../../../src/protocol/decode.ts';
 import {
 	type ChosenPolicy,
 	type PlaygroundEvent,
 	playgroundEventSchema,
 	playgroundStateSchema,
-} from '../../../../src/protocol/playgroundMessages.ts';
-import { openRewardHosts } from '../../../../src/rewards/openRewardHosts.ts';
-import { connectServed } from '../../../../src/runs/runControl.ts';
-import { listCheckpoints } from '../../../../src/runs/runReader.ts';
-import { builtProgram } from '../../../support/programs.ts';
-import { eventually, tinyRecipe, Workplace } from '../../engines/embedded/engineProcess.ts';
-import { ModelServer } from '../../policies/modelServer.ts';
+} from '../../../../../src/protocol/playgroundMessages.ts';
+import { openRewardHosts } from '../../../../../src/rewards/openRewardHosts.ts';
+import { connectServed } from '../../../../../src/runs/runControl.ts';
+import { listCheckpoints } from '../../../../../src/runs/runReader.ts';
+import { builtProgram } from '../../../../support/programs.ts';
+import { eventually, tinyRecipe, Workplace } from '../../../engines/embedded/engineProcess.ts';
+import { ModelServer } from '../../../policies/modelServer.ts';
 
 const engine = builtProgram('dist/engine.js');
 

@@ -3,21 +3,21 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { behaviours, countBehaviours, findBehaviours } from '../../../src/core/trace/behaviours.ts';
-import { scanBehaviours } from '../../../src/host/panels/behaviourScan.ts';
-import type { LabAnswers } from '../../../src/host/panels/indexedScan.ts';
-import { Microscope, type MicroscopeOptions } from '../../../src/host/panels/microscope.ts';
-import { answerOf, scanPrompt } from '../../../src/host/panels/promptScan.ts';
-import { recordedValues } from '../../../src/host/panels/rolloutDetail.ts';
-import { RolloutsSource } from '../../../src/host/panels/rolloutsSource.ts';
-import { coarseToFine, type ScanCount, scanRun } from '../../../src/host/panels/runScan.ts';
-import type { BehaviourRow, MicroscopeEvent, PromptRow } from '../../../src/protocol/microscopeMessages.ts';
-import type { Place } from '../../../src/protocol/rolloutsMessages.ts';
-import { openRun } from '../../../src/runs/openRun.ts';
-import { rolloutPath } from '../../../src/runs/runFiles.ts';
-import { builtProgram } from '../../support/programs.ts';
-import { toolMessages, writeMicroscopeRun } from '../webview/microscopeFixture.ts';
+import { Failure } from '../../../../../src/base/failure.ts';
+import { behaviours, countBehaviours, findBehaviours } from '../../../../../src/core/trace/behaviours.ts';
+import { scanBehaviours } from '../../../../../src/extension/panels/rollouts/behaviourScan.ts';
+import type { LabAnswers } from '../../../../../src/extension/panels/rollouts/indexedScan.ts';
+import { Microscope, type MicroscopeOptions } from '../../../../../src/extension/panels/rollouts/microscope.ts';
+import { answerOf, scanPrompt } from '../../../../../src/extension/panels/rollouts/promptScan.ts';
+import { recordedValues } from '../../../../../src/extension/panels/rollouts/rolloutDetail.ts';
+import { RolloutsSource } from '../../../../../src/extension/panels/rollouts/rolloutsSource.ts';
+import { coarseToFine, type ScanCount, scanRun } from '../../../../../src/extension/panels/rollouts/runScan.ts';
+import type { BehaviourRow, MicroscopeEvent, PromptRow } from '../../../../../src/protocol/microscopeMessages.ts';
+import type { Place } from '../../../../../src/protocol/rolloutsMessages.ts';
+import { openRun } from '../../../../../src/runs/openRun.ts';
+import { rolloutPath } from '../../../../../src/runs/runFiles.ts';
+import { builtProgram } from '../../../../support/programs.ts';
+import { toolMessages, writeMicroscopeRun } from '../../../webview/microscopeFixture.ts';
 
 const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 const idle = { aborted: false, addEventListener: () => undefined } as unknown as AbortSignal;
@@ -307,7 +307,7 @@ test('messages are handed over as turns with their branches', async (t) => {
 });
 
 test('an index answers with the same rows as going through the run, and says that it did', async (t) => {
-	const { LabClient } = await import('../../../src/host/lab/labClient.ts');
+	const { LabClient } = await import('../../../../../src/extension/lab/labClient.ts');
 	const client = new LabClient({
 		program: builtProgram('dist/lab.js'),
 		storage: null,

@@ -3,13 +3,13 @@ import { appendFile, copyFile, rename, symlink, truncate, writeFile } from 'node
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SearchTree } from '../../../../src/core/search/searchTree.ts';
-import { TreeSession, type TreeSessionOptions } from '../../../../src/host/panels/treeSession.ts';
-import { readTreeEventLines } from '../../../../src/protocol/treeEventReader.ts';
-import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
-import type { TreeSource, TreeViewEvent } from '../../../../src/protocol/treeMessages.ts';
-import { TreeFiles } from '../../../../src/search/treeFiles.ts';
-import { folderFor } from '../../search/searchFixtures.ts';
+import { SearchTree } from '../../../../../src/core/search/searchTree.ts';
+import { TreeSession, type TreeSessionOptions } from '../../../../../src/extension/panels/tree/treeSession.ts';
+import { readTreeEventLines } from '../../../../../src/protocol/treeEventReader.ts';
+import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
+import type { TreeSource, TreeViewEvent } from '../../../../../src/protocol/treeMessages.ts';
+import { TreeFiles } from '../../../../../src/search/treeFiles.ts';
+import { folderFor } from '../../../search/searchFixtures.ts';
 
 const start = (spec?: unknown) =>
 	JSON.stringify({
@@ -176,7 +176,7 @@ describe('what a tree panel hands to its view', () => {
 	it('shows the trees of other programs, one at a time, and says why none goes on', async (context) => {
 		const log = join(await folderFor(context), 'x1.json');
 		await copyFile(
-			fileURLToPath(new URL('../../../fixtures/tree-x1/graphs/mcts_tree_final.json', import.meta.url)),
+			fileURLToPath(new URL('../../../../fixtures/tree-x1/graphs/mcts_tree_final.json', import.meta.url)),
 			log,
 		);
 		const { session, view } = sessionFor(context, log);

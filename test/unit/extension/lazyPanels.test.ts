@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serializers } from './vscodeStandIn.ts';
 
-const { LazyPanels } = await import('../../../src/host/lazyPanels.ts');
+const { LazyPanels } = await import('../../../src/extension/lazyPanels.ts');
 
 test('panels that come back together all do, however long their code takes to load', async () => {
 	const back: unknown[] = [];
