@@ -2,12 +2,13 @@ import { createInterface } from 'node:readline/promises';
 import { Failure } from '../base/failure.ts';
 import { type Agree, foreignCodeWords } from '../runs/foreignCode.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
+import { flag, type Options } from './options.ts';
 
-export const runCodeOption = { 'run-code': { type: 'boolean' } } as const;
-export const runCodeHelp = [
-	'--run-code',
-	'Run the reward files of a run that you did not start on this machine, and use the servers that it names, without asking.',
-] as const;
+export const runCodeOption = {
+	'run-code': flag(
+		'Run reward files of a run that was not started on this machine, and use the servers it names, without asking.',
+	),
+} as const satisfies Options;
 
 /**
  * How the command line asks whether the code of others may run: agreed with `--run-code`, a question at a terminal, else

@@ -11,45 +11,35 @@ import type { RewardRunner } from '../rewards/rewardRunner.ts';
 import { sampleProblems } from '../rewards/sampleProblems.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { flag, integer, type Options, path, repeatable, text } from './options.ts';
+import { missingArgument } from './parseArguments.ts';
 import { formatNumber } from './textForms.ts';
-import type { Verb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 const options = {
-	reward: { type: 'string' },
-	dataset: { type: 'string' },
-	rows: { type: 'string' },
-	seed: { type: 'string' },
-	probe: { type: 'string', multiple: true },
-	list: { type: 'boolean' },
-	python: { type: 'string' },
-} as const;
+	reward: text('NAME', 'Only this reward of the file (default: all).'),
+	dataset: path('FILE', 'JSONL rows to build the probes from (default: what @dataset or a recipe names).'),
+	rows: integer('N', `Number of rows (default ${defaultAuditRows}).`, 1),
+	seed: integer('S', 'Seed that selects the rows (default 1).'),
+	probe: repeatable(text('ID', 'Only this probe.')),
+	list: flag('List the probes and run none.'),
+	python: path('PATH', 'Python that runs *.reward.py files (default: REASONING_LAB_PYTHON, else python3).'),
+} as const satisfies Options;
 
-export const auditVerb: Verb = {
+export const auditVerb = defineVerb({
 	name: 'audit',
-	usage: '<reward file>',
-	summary: 'Try to earn a reward without a right answer; exit 1 when a probe succeeds or makes the reward fail.',
-	options: [
-		['--reward NAME', 'One reward of the file; default: all.'],
-		['--dataset FILE', 'Build the probes from these JSONL rows (default: what @dataset or a recipe names).'],
-		['--rows N', `Rows to build them from (default ${defaultAuditRows}).`],
-		['--seed S', 'Which rows (default 1).'],
-		['--probe ID', 'Only this probe; may be given several times.'],
-		['--list', 'List the probes, and run none.'],
-		['--python PATH', 'The Python that runs *.reward.py (default: REASONING_LAB_PYTHON, else python3).'],
-	],
-	async run({ args, output }) {
-		const listed = args.includes('--list');
-		const { values, positionals } = parseArguments('audit', args, options, {
-			names: ['a reward file'],
-			least: listed ? 0 : 1,
-			most: 1,
-		});
-		if (listed) return list(output);
-		const file = resolve(positionals[0] as string);
-		const rows = wholeNumber(values.rows, '--rows') ?? defaultAuditRows;
-		if (rows === 0) throw new Failure('invalid', '--rows is 0.', `Write it like --rows ${defaultAuditRows}.`);
-		const seed = wholeNumber(values.seed, '--seed') ?? 1;
+	group: 'Rewards',
+	arguments: [{ name: 'reward file', phrase: 'a reward file', type: 'path', optional: true }],
+	summary:
+		'Probe a reward for ways to score without a correct answer. Exit status 1 if a probe succeeds or the reward fails.',
+	options,
+	async run({ values, positionals, output }) {
+		if (values.list) return list(output);
+		const [named] = positionals;
+		if (named === undefined) throw missingArgument('audit', 'a reward file');
+		const file = resolve(named);
+		const rows = values.rows ?? defaultAuditRows;
+		const seed = values.seed ?? 1;
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const { signal } = interrupt;
@@ -91,7 +81,7 @@ export const auditVerb: Verb = {
 			release();
 		}
 	},
-};
+});
 
 /** Without data nothing was tried: that is no clean bill. */
 function isClean({ rows, findings, probes }: AuditReport): boolean {

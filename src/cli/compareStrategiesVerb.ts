@@ -11,59 +11,48 @@ import { cliSearchContext } from './cliSearchContext.ts';
 import { comparedStrategyOf } from './comparedStrategies.ts';
 import { comparisonLines } from './comparisonText.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
-import { policyOf, policyOptionLines, policyOptions, splitOf } from './searchArguments.ts';
-import type { Verb } from './verb.ts';
+import { flag, group, integer, number, type Options, type OptionValues, path, repeatable, text } from './options.ts';
+import { problemOptions, problemsOf } from './problemArguments.ts';
+import { given, policyOf, policyOptions, splitOf } from './searchArguments.ts';
+import { defineVerb } from './verb.ts';
 import { WorkTold } from './workTold.ts';
 
-const text = { type: 'string' } as const;
 const options = {
+	strategy: repeatable(
+		text(
+			'"S ..."',
+			'A strategy and its points, such as "best-of-n n=4,16 judge=value tokens<=1000,4000"; also guide=, split= and name=.',
+		),
+	),
+	spec: path('FILE', 'All settings as JSON. Options given beside it take precedence.'),
+	out: path('DIR', 'Folder of results and trees (default: comparisons/NAME). An existing one is continued.'),
+	samples: integer('N', 'Single samples of each problem: the baseline of the gains (default 16).'),
+	'band-samples': integer('N', 'Extra samples that assign difficulty bands (default 8; 0: no bands).'),
+	bands: integer('N', 'Number of difficulty bands (default 5).'),
+	searches: integer('N', 'Concurrent searches (default 64).'),
+	concurrency: integer('N', 'Concurrent requests of each search (default 16).'),
+	split: text('RULE', 'Where a step ends (default lines).'),
+	'no-trees': flag('Keep no search logs.'),
+	seed: integer('S', 'Random seed (default 0).'),
+	...group('Sampling', {
+		temperature: number('T', 'Sampling temperature (default 1).'),
+		'top-p': number('P', 'Nucleus sampling threshold (default 1).'),
+		'max-tokens': integer('N', 'Max tokens of a completion.'),
+		'max-step-tokens': integer('N', 'Max tokens of a step (default 256).'),
+	}),
 	...policyOptions,
-	...problemOptions,
-	spec: text,
-	strategy: { type: 'string', multiple: true },
-	out: text,
-	samples: text,
-	'band-samples': text,
-	bands: text,
-	temperature: text,
-	'top-p': text,
-	'max-tokens': text,
-	'max-step-tokens': text,
-	split: text,
-	concurrency: text,
-	searches: text,
-	seed: text,
-	'no-trees': { type: 'boolean' },
-} as const;
-type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
+	...problemOptions('held-out'),
+} as const satisfies Options;
 
-export const compareStrategiesVerb: Verb = {
+type Values = OptionValues<typeof options>;
+
+export const compareStrategiesVerb = defineVerb({
 	name: 'compare-strategies',
-	usage: '--policy P --dataset FILE --strategy S [--strategy S ...]',
+	group: 'Search and evaluate',
+	usage: '--policy P --dataset FILE --strategy S [--strategy S ...] [options]',
 	summary: 'Compare search strategies on problems: accuracy against tokens (docs/strategy-comparison.md).',
-	options: [
-		...policyOptionLines,
-		...problemOptionLines('held-out'),
-		[
-			'--strategy "S ..."',
-			'A strategy and its points: "best-of-n n=4,16 judge=value tokens<=1000,4000"; may be repeated. guide=, judge=, split=, name=.',
-		],
-		['--spec FILE', 'All of this as JSON; what is given besides goes before it.'],
-		['--out DIR', 'The folder of results and trees (default: comparisons/NAME); one that is there goes on.'],
-		['--samples N', 'Single samples of each problem, which gains are over (default 16).'],
-		['--band-samples N', 'Further samples that decide about difficulty bands (default 8; 0: no bands).'],
-		['--bands N', 'Difficulty bands (default 5).'],
-		['--temperature T', 'Of sampling (default 1); --top-p P likewise.'],
-		['--max-tokens N', 'Of a whole completion; --max-step-tokens N of a step (default 256).'],
-		['--split RULE', 'Where a step ends (default lines).'],
-		['--searches N', 'Searches under way at a time (default 64); --concurrency N: requests of each (default 16).'],
-		['--no-trees', 'Keep no logs of the searches.'],
-		['--seed S', 'Of all that is random (default 0).'],
-	],
-	async run({ args, output, engine }) {
-		const { values } = parseArguments('compare-strategies', args, options, { names: [], least: 0, most: 0 });
+	options,
+	async run({ values, output, engine, args }) {
 		const spec = await specOf(values);
 		const own = spec.name.replace(/[^\w.-]+/g, '-');
 		const folder =
@@ -97,49 +86,43 @@ export const compareStrategiesVerb: Verb = {
 			context.pool.dispose();
 		}
 	},
-};
+});
 
 async function specOf(values: Values): Promise<ComparisonSpec> {
-	const given = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
-	const number = (name: keyof Values, as: string) => {
-		const value = wholeNumber(values[name] as string | undefined, `--${name}`);
-		return value === undefined ? {} : { [as]: value };
-	};
-	const real = (name: keyof Values, as: string) => {
-		if (values[name] === undefined) return {};
-		const value = Number(values[name]);
-		if (Number.isFinite(value)) return { [as]: value };
-		throw new Failure('invalid', `--${name} is "${values[name]}", which is not a number.`);
-	};
-	const problems = (await problemsOf(values, 'held-out')) ?? given.problems;
+	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
+	const problems = (await problemsOf(values, 'held-out')) ?? file.problems;
 	if (problems === undefined) {
 		throw new Failure('invalid', 'No problems are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
 	}
 	const strategies =
-		values.strategy === undefined ? given.strategies : await Promise.all(values.strategy.map(comparedStrategyOf));
+		values.strategy === undefined ? file.strategies : await Promise.all(values.strategy.map(comparedStrategyOf));
 	if (strategies === undefined) {
 		throw new Failure('invalid', 'No strategy is named.', 'Name one: --strategy "self-consistency n=1,4,16".');
 	}
 	const spec = {
 		name: values.out === undefined ? 'comparison' : basename(resolve(values.out)),
-		...given,
-		policy: await policyOf(values, given.policy),
+		...file,
+		policy: await policyOf(values, file.policy),
 		problems,
 		strategies,
 		sampling: {
-			...(given.sampling as object | undefined),
-			...real('temperature', 'temperature'),
-			...real('top-p', 'topP'),
-			...number('max-tokens', 'maxTokens'),
-			...number('max-step-tokens', 'maxStepTokens'),
+			...(file.sampling as object | undefined),
+			...given({
+				temperature: values.temperature,
+				topP: values['top-p'],
+				maxTokens: values['max-tokens'],
+				maxStepTokens: values['max-step-tokens'],
+			}),
 		},
 		...(values.split === undefined ? {} : { split: splitOf(values.split) }),
-		...number('samples', 'samples'),
-		...number('band-samples', 'bandSamples'),
-		...number('bands', 'bands'),
-		...number('concurrency', 'concurrency'),
-		...number('searches', 'searches'),
-		...number('seed', 'seed'),
+		...given({
+			samples: values.samples,
+			bandSamples: values['band-samples'],
+			bands: values.bands,
+			concurrency: values.concurrency,
+			searches: values.searches,
+			seed: values.seed,
+		}),
 		...(values['no-trees'] ? { trees: false } : {}),
 	};
 	return decodeOrThrow(

@@ -8,39 +8,33 @@ import { openRewardHosts } from '../rewards/openRewardHosts.ts';
 import { printable } from './cliOutput.ts';
 import { findRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { integer, type Options, path, text } from './options.ts';
 import { formatNumber } from './textForms.ts';
-import type { Verb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 const options = {
-	run: { type: 'string' },
-	reward: { type: 'string' },
-	revision: { type: 'string' },
-	weights: { type: 'string' },
-	against: { type: 'string' },
-	steps: { type: 'string' },
-	python: { type: 'string' },
-} as const;
+	run: path('DIR', 'Run whose recorded rollouts are scored. Required.'),
+	reward: text('NAME', 'Which reward of the files (default: the one named as the file, else the first).'),
+	revision: text('REV', 'Git revision to compare a single file with (default HEAD).'),
+	weights: text(
+		'A=1,B=0.2',
+		"Compare weightings of the recorded rewards. Rewards not listed keep the recipe's weight.",
+	),
+	against: text('A=1,B=0.5', "Weights to compare with (default: the recipe's)."),
+	steps: integer('N', 'Use the latest N generation batches (default 20).', 1),
+	python: path('PATH', 'Python that runs *.reward.py files (default: REASONING_LAB_PYTHON, else python3).'),
+} as const satisfies Options;
 
-export const compareVerb: Verb = {
+export const compareVerb = defineVerb({
 	name: 'compare',
-	usage: '[reward file] [other file]',
-	summary: "Compare two rewards on a run's rollouts: with its committed version, another file, or by weights.",
-	options: [
-		['--run DIR', 'Whose recorded rollouts are scored (needed).'],
-		['--reward NAME', 'Which reward of the files; default: the one named as the file, else the first.'],
-		['--revision REV', 'The git revision that one file is compared with (default HEAD).'],
-		['--weights A=1,B=0.2', "Compare weightings of the recorded rewards; those not named keep the recipe's weight."],
-		['--against A=1,B=0.5', "What they are compared with (default: the recipe's weights)."],
-		['--steps N', 'The newest generation batches (default 20).'],
-		['--python PATH', 'The Python that runs *.reward.py (default: REASONING_LAB_PYTHON, else python3).'],
+	group: 'Rewards',
+	arguments: [
+		{ name: 'reward file', phrase: 'a reward file', type: 'path', optional: true },
+		{ name: 'other file', phrase: 'another reward file', type: 'path', optional: true },
 	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments('compare', args, options, {
-			names: ['a reward file', 'another file'],
-			least: 0,
-			most: 2,
-		});
+	summary: "Compare two rewards on a run's rollouts: with the committed version, another file, or other weights.",
+	options,
+	async run({ values, positionals, output }) {
 		if (values.run === undefined) {
 			throw new Failure('invalid', 'reasoning-lab compare needs a run.', 'Name one with --run runs/NAME.');
 		}
@@ -52,8 +46,7 @@ export const compareVerb: Verb = {
 				'Give one or two reward files, or --weights.',
 			);
 		}
-		const steps = wholeNumber(values.steps, '--steps');
-		if (steps === 0) throw new Failure('invalid', '--steps is 0.', 'Write it like --steps 20.');
+		const { steps } = values;
 		const weighed = byWeights
 			? { before: { weights: parseWeights(values.against) }, after: { weights: parseWeights(values.weights) } }
 			: null;
@@ -78,7 +71,7 @@ export const compareVerb: Verb = {
 			release();
 		}
 	},
-};
+});
 
 /** `a=1,b=0.2`; nothing: the recipe's own. */
 function parseWeights(text: string | undefined): Record<string, number> {

@@ -12,14 +12,13 @@ import { formatLine } from '../runs/jsonLines.ts';
 import { openDataset } from '../runs/openDataset.ts';
 import { resolveRecipeFile } from '../runs/prepareRun.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
-import { wholeNumber } from './parseArguments.ts';
 
 interface ExportOptions {
-	readonly rows?: string | undefined;
-	readonly out?: string | undefined;
-	readonly part?: string | undefined;
-	readonly seed?: string | undefined;
-	readonly replace?: boolean | undefined;
+	readonly rows?: number;
+	readonly out?: string;
+	readonly part?: 'training' | 'held-out';
+	readonly seed?: number;
+	readonly replace?: boolean;
 }
 
 const defaultRows = 1000;
@@ -30,13 +29,8 @@ const mostRows = 10_000_000;
  * `denied` or `full`.
  */
 export async function exportProblems(what: string, options: ExportOptions, output: CliOutput): Promise<void> {
-	const rows = wholeNumber(options.rows, '--rows') ?? defaultRows;
-	const seed = wholeNumber(options.seed, '--seed') ?? 0;
-	const part = options.part ?? 'training';
+	const { rows = defaultRows, seed = 0, part = 'training' } = options;
 	if (rows < 1 || rows > mostRows) throw new Failure('invalid', `--rows is from 1 to ${mostRows}.`);
-	if (part !== 'training' && part !== 'held-out') {
-		throw new Failure('invalid', `--part is training or held-out, not "${part}".`);
-	}
 	if (options.out === undefined) {
 		throw new Failure('invalid', 'dataset export wants a file to write to.', 'Name it with --out.');
 	}

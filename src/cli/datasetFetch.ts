@@ -5,14 +5,13 @@ import { downloadHubRows } from '../environment/hubRows.ts';
 import { torchPython } from '../environment/torchPython.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { wholeNumber } from './parseArguments.ts';
 
 interface FetchOptions {
-	readonly rows?: string | undefined;
-	readonly out?: string | undefined;
-	readonly config?: string | undefined;
-	readonly split?: string | undefined;
-	readonly replace?: boolean | undefined;
+	readonly rows?: number;
+	readonly out?: string;
+	readonly config?: string;
+	readonly split?: string;
+	readonly replace?: boolean;
 }
 
 /** `dataset fetch`: rows of a dataset of the hub as JSONL. Fails with `exists`, and as `downloadHubRows`. */
@@ -33,7 +32,7 @@ export async function fetchDataset(id: string, options: FetchOptions, output: Cl
 			{ id, config: options.config ?? null, split },
 			{
 				python,
-				rows: wholeNumber(options.rows, '--rows') ?? 0,
+				rows: options.rows ?? 0,
 				out,
 				signal: interrupt.signal,
 				onProgress: (rows) => {

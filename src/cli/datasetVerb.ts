@@ -1,57 +1,52 @@
 import { basename, resolve } from 'node:path';
-import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
 import type { LengthFacts } from '../core/dataset/hygiene/statistics.ts';
 import type { CheckedDataset } from '../runs/dataset/checkDataset.ts';
 import { printable } from './cliOutput.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { choice, flag, group, integer, type Options, path, repeatable, text } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 /** Groups and rows that are printed; `--json` has all. */
 const mostShown = 10;
 
-const options = {
-	rows: { type: 'string' },
-	out: { type: 'string' },
-	part: { type: 'string' },
-	seed: { type: 'string' },
-	config: { type: 'string' },
-	split: { type: 'string' },
-	replace: { type: 'boolean' },
-	against: { type: 'string', multiple: true },
-	prompt: { type: 'string' },
-	answer: { type: 'string' },
-	solution: { type: 'string' },
-} as const;
+const actions = ['check', 'export', 'fetch'] as const;
 
-export const datasetVerb: Verb = {
+const options = {
+	...group('check', {
+		against: repeatable(
+			path('FILE', 'Test set: rows sharing ten consecutive words with it are listed, and the exit status is 1.'),
+		),
+		prompt: text('COLUMN', 'Prompt column (default: detected by name and content).'),
+		answer: text('COLUMN', 'Answer column (default: detected).'),
+		solution: text('COLUMN', 'Worked solution column (default: detected).'),
+	}),
+	...group('export and fetch', {
+		rows: integer('N', 'Number of rows (default: export 1000, fetch all).'),
+		out: path('FILE', 'Output file. Required.'),
+		replace: flag('Replace an existing file.'),
+	}),
+	...group('export: a task name, {"task": NAME, ...}, or a recipe', {
+		part: choice(['training', 'held-out'], 'PART', 'Which problems (default training).'),
+		seed: integer('S', 'Training problems of a run with this seed (default 0).'),
+	}),
+	...group('fetch: uses the network and the Python of the PyTorch engine', {
+		config: text('NAME', 'Configuration of the dataset.'),
+		split: text('NAME', 'Split of the dataset (default train).'),
+	}),
+} as const satisfies Options;
+
+export const datasetVerb = defineVerb({
 	name: 'dataset',
-	usage: 'check <file> [--against <test>]... | export <task|recipe> --rows N --out FILE | fetch <hub id> --out FILE',
-	summary:
-		'Say what a dataset is like, what it holds twice, and which rows give a test away; write problems, or rows of the hub, as JSONL.',
-	options: [
-		['--against <file>', 'a test set: rows that share ten words in a row with it are named; status 1 if there are any'],
-		['--prompt <column>', 'column of the prompt (default: guessed by its name and by what it holds)'],
-		['--answer <column>', 'column of the answer (default: guessed)'],
-		['--solution <column>', 'column of a worked solution (default: guessed)'],
-		['export', 'problems of a task (a name, or {"task": NAME, ...}) or of a recipe\'s dataset as JSONL'],
-		[
-			'fetch',
-			'rows of a dataset of the Hugging Face hub (--config, --split; default train), by the Python of the PyTorch engine; uses the network',
-		],
-		[
-			'--rows N',
-			'how many (export: default 1000, of rows and held-out problems as many as there are; fetch: default all)',
-		],
-		['--part PART', 'training (default) or held-out problems; --seed S: those that a run with the seed is given'],
-		['--out FILE', 'where to; --replace: also over a file that is there'],
+	group: 'Data',
+	usage: 'check|export|fetch <file, task or hub id> [options]',
+	arguments: [
+		{ name: 'action', phrase: '"check", "export" or "fetch"', type: actions },
+		{ name: 'file', phrase: 'a file', type: 'path' },
 	],
-	async run({ args, output }) {
-		const { positionals, values } = parseArguments('dataset', args, options, {
-			names: ['"check", "export" or "fetch"', 'a file'],
-			least: 2,
-			most: 2,
-		});
+	summary:
+		'Check a dataset for duplicates and test contamination, write problems of a task or recipe as JSONL, or download rows of the Hugging Face hub.',
+	options,
+	async run({ values, positionals, output }) {
 		const [what, file] = positionals as [string, string];
 		if (what === 'export') {
 			const { exportProblems } = await import('./datasetExport.ts');
@@ -63,9 +58,6 @@ export const datasetVerb: Verb = {
 			await fetchDataset(file, values, output);
 			return 0;
 		}
-		if (what !== 'check') {
-			throw new Failure('invalid', `reasoning-lab dataset cannot "${what}".`, 'See reasoning-lab help dataset.');
-		}
 		const { checkDataset } = await import('../runs/dataset/checkDataset.ts');
 		const { prompt, answer, solution } = values;
 		const against = (values.against ?? []).map((path) => resolve(path));
@@ -75,7 +67,7 @@ export const datasetVerb: Verb = {
 		for (const line of linesOf(basename(file), report)) output.line(printable(line));
 		return report.contaminated.length > 0 ? 1 : 0;
 	},
-};
+});
 
 function linesOf(name: string, report: CheckedDataset): string[] {
 	const { facts, duplicates, compared, distinct, contaminated, against, columns, because, prompts } = report;

@@ -4,33 +4,26 @@ import type { CheckRow, CheckStatus } from '../protocol/torchEnvironment.ts';
 import { sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { flag, type Options, path, text } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 const options = {
-	python: { type: 'string' },
-	folder: { type: 'string' },
-	selected: { type: 'string' },
-	sandbox: { type: 'string' },
-	quick: { type: 'boolean' },
-} as const;
+	python: path('PATH', 'Check this Python or environment (default: the one that runs use).'),
+	folder: path('FOLDER', 'Folder of the managed environment (default: in the data folder).'),
+	selected: path('PATH', 'Python to fall back to if it has torch and TRL.'),
+	sandbox: text(
+		'MODE',
+		`auto, bubblewrap, container:IMAGE or unsafe (default: the environment variable ${sandboxVariable}, else auto).`,
+	),
+	quick: flag('Import nothing: check versions only, in less than a second.'),
+} as const satisfies Options;
 
-export const doctorVerb: Verb = {
+export const doctorVerb = defineVerb({
 	name: 'doctor',
-	usage: '[--quick]',
-	summary: 'Look at what the PyTorch engine needs, and say what to do about each.',
-	options: [
-		['--python PATH', 'Look at this Python, or the one of this environment (default: the one that runs use).'],
-		['--folder FOLDER', 'Where the managed environment lies (default: the data folder).'],
-		['--selected PATH', 'A Python to take when no other is named and it has torch and TRL.'],
-		[
-			'--sandbox MODE',
-			`auto, bubblewrap, container:IMAGE or unsafe (default: ${sandboxVariable} of the environment, else auto).`,
-		],
-		['--quick', 'Import nothing: versions alone, in less than a second.'],
-	],
-	async run({ args, output }) {
-		const { values } = parseArguments('doctor', args, options, { names: [], least: 0, most: 0 });
+	group: 'Setup',
+	summary: 'Check what the PyTorch engine needs, with a fix for each problem.',
+	options,
+	async run({ values, output }) {
 		const abort = new AbortController();
 		const stop = onInterrupt(() => abort.abort());
 		try {
@@ -56,7 +49,7 @@ export const doctorVerb: Verb = {
 			stop();
 		}
 	},
-};
+});
 
 const words: Readonly<Record<CheckStatus, string>> = {
 	ok: 'ok',

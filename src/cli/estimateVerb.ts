@@ -17,27 +17,21 @@ import { readPipelineFile } from '../runs/pipeline/startPipeline.ts';
 import { resolveRecipeFile } from '../runs/prepareRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
+import { text } from './options.ts';
 import { changeOptions, recipeChanges } from './runVerb.ts';
 import { table } from './textForms.ts';
-import type { Verb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
-export const estimateVerb: Verb = {
+export const estimateVerb = defineVerb({
 	name: 'estimate',
-	usage: '<recipe> [--gpu GIB]',
-	summary:
-		'Say what memory a recipe or a pipeline of the PyTorch engine will take, by stage and part, before it is started.',
-	options: [
-		['--set KEY=VALUE', 'Another value for one key of the recipe, such as pytorch.microBatch=4; may be repeated.'],
-		['--gpu GIB', 'Memory of each GPU that it is meant for (default: what this machine has).'],
-	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments(
-			'estimate',
-			args,
-			{ set: changeOptions.set, gpu: { type: 'string' } },
-			{ names: ['a recipe file'], least: 1, most: 1 },
-		);
+	group: 'Train',
+	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
+	summary: 'Estimate the memory of a recipe or pipeline of the PyTorch engine, by stage and part.',
+	options: {
+		set: changeOptions.set,
+		gpu: text('GIB', 'Memory of each target GPU (default: what this machine has).'),
+	},
+	async run({ values, positionals, output }) {
 		const path = resolve(positionals[0] as string);
 		const changes = recipeChanges(values);
 		const pipeline = await readPipelineFile(path, changes);
@@ -61,7 +55,7 @@ export const estimateVerb: Verb = {
 			stop();
 		}
 	},
-};
+});
 
 /** A table of the stages, what they take together, and what would make the first fit that does not. */
 function pipelineLines(forecast: PipelineForecast): string[] {

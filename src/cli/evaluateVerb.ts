@@ -4,7 +4,7 @@ import { Failure } from '../base/failure.ts';
 import { benchmarks } from '../core/evaluation/benchmarks.ts';
 import { comparePaired, countProblems, pairProblems } from '../core/evaluation/pairProblems.ts';
 import { publishedResults } from '../core/evaluation/publishedResults.ts';
-import { type BenchmarkName, benchmarkNames } from '../protocol/benchmarks.ts';
+import { benchmarkNames } from '../protocol/benchmarks.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import {
 	type EvaluatedQuestion,
@@ -21,31 +21,11 @@ import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { againstLines, evaluationLines, publishedLines } from './evaluationText.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, realNumber, wholeNumber } from './parseArguments.ts';
-import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
-import { policyOf, policyOptionLines, policyOptions } from './searchArguments.ts';
-import type { Verb } from './verb.ts';
+import { choice, group, integer, number, type Options, type OptionValues, path, repeatable, text } from './options.ts';
+import { problemOptions, problemsOf } from './problemArguments.ts';
+import { policyOf, policyOptions } from './searchArguments.ts';
+import { defineVerb } from './verb.ts';
 import { WorkTold } from './workTold.ts';
-
-const text = { type: 'string' } as const;
-const options = {
-	...policyOptions,
-	...problemOptions,
-	samples: text,
-	temperature: text,
-	'top-p': text,
-	'max-tokens': text,
-	protocol: text,
-	category: text,
-	benchmark: text,
-	out: text,
-	baseline: text,
-	against: text,
-	train: { type: 'string', multiple: true },
-	concurrency: text,
-	seed: text,
-} as const;
-type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
 
 /** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
 const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const;
@@ -53,33 +33,41 @@ const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const
 /** Of the paired test with a baseline: that accuracy fell. */
 const mostForFell = 0.05;
 
-export const evaluateVerb: Verb = {
+const options = {
+	samples: integer('K', 'Completions of each question (default 1).'),
+	benchmark: choice(benchmarkNames, 'NAME', 'Read, judge and sample the rows of --dataset as this benchmark does.'),
+	protocol: choice(['r1'], 'NAME', 'Sample as DeepSeek-R1 was evaluated: temperature 0.6, top-p 0.95, 16 samples.'),
+	category: text('NAME', 'Column with the kind of each question, for results by kind.'),
+	out: path('DIR', 'Folder of the evaluation (default: in the run, else evaluations/). An existing one is continued.'),
+	baseline: path(
+		'DIR',
+		'Evaluation of the same questions to guard against: exit status 1 if accuracy fell (p < 0.05).',
+	),
+	against: text(
+		'OTHER',
+		'Another evaluation, or a policy to evaluate the same way: the difference, question by question.',
+	),
+	train: repeatable(path('FILE', 'JSONL that the policy was trained on, to find overlaps with the questions.')),
+	concurrency: integer('N', 'Concurrent questions (default 16).'),
+	seed: integer('S', 'Random seed (default 0).'),
+	...group('Sampling', {
+		temperature: number('T', 'Sampling temperature (default 1).'),
+		'top-p': number('P', 'Nucleus sampling threshold (default 1).'),
+		'max-tokens': integer('N', 'Max tokens of a completion.'),
+	}),
+	...policyOptions,
+	...problemOptions('held-out'),
+} as const satisfies Options;
+
+type Values = OptionValues<typeof options>;
+
+export const evaluateVerb = defineVerb({
 	name: 'evaluate',
-	usage: '--policy P --dataset FILE [--samples K] [--baseline DIR]',
-	summary: 'Measure a policy on questions: pass@1, pass@k, cons@k, with intervals (docs/evaluation.md).',
-	options: [
-		...policyOptionLines,
-		...problemOptionLines('held-out'),
-		['--samples K', 'Completions of each question (default 1).'],
-		['--temperature T', 'Of sampling (default 1); --top-p P likewise; --max-tokens N of a completion.'],
-		['--protocol r1', 'As DeepSeek-R1 was evaluated: temperature 0.6, top-p 0.95, 16 samples.'],
-		[
-			'--benchmark NAME',
-			`The rows of --dataset are those of ${benchmarkNames.join(', ')}: how they are read, judged and sampled.`,
-		],
-		['--category NAME', 'Column that names the kind of a question: a table by kind.'],
-		['--out DIR', 'Folder of the evaluation (default: beside the run, else evaluations/); one that is there goes on.'],
-		['--baseline DIR', 'Another evaluation of the same questions: status 1 if accuracy fell (p < 0.05).'],
-		[
-			'--against OTHER',
-			'Another evaluation, or another policy, which is evaluated likewise: the difference, question by question.',
-		],
-		['--train FILE', 'JSONL that the policy was trained on: overlaps with the questions; may be repeated.'],
-		['--concurrency N', 'Questions under way at a time (default 16).'],
-		['--seed S', 'Of all that is random (default 0).'],
-	],
-	async run({ args, output, engine }) {
-		const { values } = parseArguments('evaluate', args, options, { names: [], least: 0, most: 0 });
+	group: 'Search and evaluate',
+	usage: '--policy P --dataset FILE [options]',
+	summary: 'Evaluate a policy on questions: pass@1, pass@k, cons@k with confidence intervals (docs/evaluation.md).',
+	options,
+	async run({ values, output, engine, args }) {
 		const spec = await specOf(values);
 		const folder = values.out === undefined ? await folderOf(spec) : resolve(values.out);
 		const { evaluatePolicy } = await import('../search/evaluate/evaluatePolicy.ts');
@@ -132,7 +120,7 @@ export const evaluateVerb: Verb = {
 			context.pool.dispose();
 		}
 	},
-};
+});
 
 /** What `--against` names: an evaluation that is there, or a policy that is evaluated in the same way. */
 async function otherOf(
@@ -195,17 +183,14 @@ function runOf(policy: PolicySpec): string | null {
 
 async function specOf(values: Values): Promise<EvaluationSpec> {
 	const { protocol, category, out } = values;
-	if (protocol !== undefined && !Object.hasOwn(protocols, protocol)) {
-		throw new Failure('invalid', `--protocol is "${protocol}".`, 'It can be r1.');
-	}
-	const benchmark = benchmarkOf(values.benchmark);
+	const benchmark = values.benchmark ?? null;
 	// As its results were published, but for the samples, which go with the size of the set.
 	const preset =
 		benchmark !== null
 			? { ...protocols.r1, samples: benchmarks[benchmark].samples }
 			: protocol === undefined
 				? null
-				: protocols[protocol as keyof typeof protocols];
+				: protocols[protocol];
 	const named = await problemsOf(values, 'held-out');
 	if (benchmark !== null && named?.from !== 'file') {
 		throw new Failure('invalid', `--benchmark ${benchmark} needs its file.`, 'Name it: --dataset FILE (JSONL).');
@@ -215,33 +200,25 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 		throw new Failure('invalid', 'No questions are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
 	}
 	const policy = await policyOf(values);
-	const maxTokens = wholeNumber(values['max-tokens'], '--max-tokens');
-	const concurrency = wholeNumber(values.concurrency, '--concurrency');
+	const { concurrency, 'max-tokens': maxTokens } = values;
 	return decodeOrThrow(
 		evaluationSpecSchema,
 		{
 			name: out === undefined ? nameOf(policy, problems) : basename(resolve(out)),
 			policy,
 			problems,
-			samples: wholeNumber(values.samples, '--samples') ?? preset?.samples ?? 1,
+			samples: values.samples ?? preset?.samples ?? 1,
 			sampling: {
-				temperature: realNumber(values.temperature, '--temperature') ?? preset?.temperature ?? 1,
-				topP: realNumber(values['top-p'], '--top-p') ?? preset?.topP ?? 1,
+				temperature: values.temperature ?? preset?.temperature ?? 1,
+				topP: values['top-p'] ?? preset?.topP ?? 1,
 				...(maxTokens === undefined ? {} : { maxTokens }),
 			},
 			category: category ?? (benchmark === null ? null : benchmarks[benchmark].category),
 			...(concurrency === undefined ? {} : { concurrency }),
-			seed: wholeNumber(values.seed, '--seed') ?? 0,
+			seed: values.seed ?? 0,
 		},
 		'The evaluation',
 	);
-}
-
-function benchmarkOf(name: string | undefined): BenchmarkName | null {
-	if (name === undefined) return null;
-	const known = benchmarkNames.find((one) => one === name);
-	if (known !== undefined) return known;
-	throw new Failure('invalid', `--benchmark is "${name}".`, `It can be ${benchmarkNames.join(', ')}.`);
 }
 
 /** Questions and checkpoint: several evaluations of a run lie beside each other. */

@@ -9,8 +9,8 @@ import { checkpointFiles } from '../protocol/checkpointState.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
 import { listCheckpoints } from '../runs/runReader.ts';
 import { findRun } from './findRun.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { flag, path } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 /** The checkpoint folder that a person names: itself, or a run's newest or best one. */
 async function findCheckpoint(named: string, best: boolean): Promise<string> {
@@ -27,21 +27,16 @@ async function findCheckpoint(named: string, best: boolean): Promise<string> {
 	);
 }
 
-export const exportOnnxVerb: Verb = {
+export const exportOnnxVerb = defineVerb({
 	name: 'export-onnx',
-	usage: '<run or checkpoint>',
-	summary: 'Write the policy as a standard ONNX file, with tokenizer.json beside it.',
-	options: [
-		['--out PATH', 'The file (NAME.onnx) or an existing folder; default: policy.onnx in the current folder.'],
-		['--best', 'Of a run: its best checkpoint in place of its newest.'],
-	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments(
-			'export-onnx',
-			args,
-			{ out: { type: 'string' }, best: { type: 'boolean' } },
-			{ names: ['a run or a checkpoint'], least: 1, most: 1 },
-		);
+	group: 'Runs',
+	arguments: [{ name: 'run or checkpoint', phrase: 'a run or a checkpoint', type: 'path' }],
+	summary: 'Write the policy as an ONNX file, with tokenizer.json beside it.',
+	options: {
+		out: path('PATH', 'Output file (NAME.onnx) or existing folder (default: policy.onnx in the current folder).'),
+		best: flag("The run's best checkpoint instead of its latest."),
+	},
+	async run({ values, positionals, output }) {
 		const folder = await findCheckpoint(positionals[0] as string, values.best ?? false);
 		const checkpoint = await readCheckpoint(folder).catch((error: unknown) => {
 			if (!(error instanceof Failure) || error.reason !== 'unsupported') throw error;
@@ -67,7 +62,7 @@ export const exportOnnxVerb: Verb = {
 		);
 		return 0;
 	},
-};
+});
 
 /** A folder that is there gets policy.onnx, any other name is the file's. */
 async function target(path: string): Promise<string> {

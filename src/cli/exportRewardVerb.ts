@@ -1,48 +1,32 @@
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { didYouMean } from '../core/recipe/suggest.ts';
-import { type ExportTarget, exportTargets } from '../core/reward/export/exportTarget.ts';
+import { exportTargets } from '../core/reward/export/exportTarget.ts';
 import { adapterPath, exportRewardFile, writeAdapter } from '../rewards/exportRewardFile.ts';
 import { rewardHostFolder } from '../rewards/rewardHostFolder.ts';
 import { findRewardPrograms } from '../rewards/rewardPrograms.ts';
 import { printable } from './cliOutput.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { choice, flag, type Options, path, text } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 const options = {
-	to: { type: 'string' },
-	out: { type: 'string' },
-	reward: { type: 'string' },
-	answer: { type: 'string' },
-	conversational: { type: 'boolean' },
-	python: { type: 'string' },
-} as const;
+	to: choice(exportTargets, 'TRAINER', 'Target trainer. Required.'),
+	out: path('PATH', 'Output module (default: NAME_TRAINER.py beside the reward file).'),
+	reward: text('NAME', 'Only this reward of the file (default: all).'),
+	answer: text('COLUMN', 'Argument that receives the gold answer (default answer).'),
+	conversational: flag('The reward takes completions as lists of messages.'),
+	python: path('PATH', 'Python that parses the file (default python3).'),
+} as const satisfies Options;
 
-export const exportRewardVerb: Verb = {
+export const exportRewardVerb = defineVerb({
 	name: 'export-reward',
-	usage: '<reward file>',
-	summary: 'Write a Python reward as a module of another trainer, and say what breaks there.',
-	options: [
-		['--to TRAINER', `One of ${exportTargets.join(', ')}.`],
-		['--out PATH', 'The module; default: NAME_TRAINER.py beside the reward file.'],
-		['--reward NAME', 'One reward of the file; default: all.'],
-		['--answer COLUMN', 'Name under which the reward takes the right answer (default answer).'],
-		['--conversational', 'The reward takes completions as lists of messages.'],
-		['--python PATH', 'The Python that parses the file (default python3).'],
-	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments('export-reward', args, options, {
-			names: ['a reward file'],
-			least: 1,
-			most: 1,
-		});
-		const target = exportTargets.find((name) => name === values.to) as ExportTarget | undefined;
+	group: 'Rewards',
+	arguments: [{ name: 'reward file', phrase: 'a reward file', type: 'path' }],
+	summary: 'Write a Python reward as a module for another trainer, and list what will not work there.',
+	options,
+	async run({ values, positionals, output }) {
+		const { to: target } = values;
 		if (target === undefined) {
-			throw new Failure(
-				'invalid',
-				`--to is ${values.to ?? 'missing'}.`,
-				didYouMean(values.to ?? '', exportTargets) ?? `Name one of ${exportTargets.join(', ')}.`,
-			);
+			throw new Failure('invalid', '--to is missing.', `Choose one of ${exportTargets.join(', ')}.`);
 		}
 		const file = resolve(positionals[0] as string);
 		const { python } = await findRewardPrograms({ python: values.python ?? null });
@@ -65,4 +49,4 @@ export const exportRewardVerb: Verb = {
 		output.line(`${out}\n${use}`);
 		return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
 	},
-};
+});

@@ -6,7 +6,6 @@ import { type ExportFormat, exportFormatInfos, exportFormats } from '../core/exp
 import { neutralLabels } from '../core/export/prm/trlStepwise.ts';
 import type { RolloutSelection } from '../core/export/selection.ts';
 import { textForms } from '../core/export/textForms.ts';
-import { didYouMean } from '../core/recipe/suggest.ts';
 import { parsePerturbation, perturbationKinds } from '../core/trace/perturb.ts';
 import { exportFeedback } from '../runs/exportFeedback.ts';
 import {
@@ -22,37 +21,19 @@ import { runTags } from '../runs/runTags.ts';
 import { printable } from './cliOutput.ts';
 import { findAnyRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
-import { oneOf, parseArguments, wholeNumber } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
-
-const options = {
-	as: { type: 'string' },
-	out: { type: 'string' },
-	replace: { type: 'boolean' },
-	steps: { type: 'string' },
-	'min-reward': { type: 'string' },
-	'max-reward': { type: 'string' },
-	correct: { type: 'boolean' },
-	wrong: { type: 'boolean' },
-	finished: { type: 'boolean' },
-	group: { type: 'string', multiple: true },
-	rollout: { type: 'string', multiple: true },
-	'best-per-group': { type: 'string' },
-	validation: { type: 'boolean' },
-	form: { type: 'string' },
-	unique: { type: 'boolean' },
-	perturb: { type: 'string' },
-	seed: { type: 'string' },
-	'pairs-per-group': { type: 'string' },
-	margin: { type: 'string' },
-	'length-ratio': { type: 'string' },
-	reward: { type: 'string' },
-	'case-reward': { type: 'string' },
-	neutral: { type: 'string' },
-	format: { type: 'string' },
-} as const;
-
-type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
+import {
+	choice,
+	flag,
+	group,
+	integer,
+	number,
+	type Options,
+	type OptionValues,
+	path,
+	repeatable,
+	text,
+} from './options.ts';
+import { defineVerb } from './verb.ts';
 
 /** Options that only some formats take: what is not taken is refused, not passed over. */
 const takes: Readonly<Partial<Record<keyof Values, readonly ExportFormat[]>>> = {
@@ -74,39 +55,54 @@ const takes: Readonly<Partial<Record<keyof Values, readonly ExportFormat[]>>> = 
 	neutral: ['trl-stepwise', 'math-shepherd'],
 };
 
-export const exportVerb: Verb = {
+const options = {
+	as: choice(exportFormats, 'FORMAT', 'Output format. Required.'),
+	out: path('FILE', 'Output file (default: NAME.FORMAT.jsonl in the current folder).'),
+	replace: flag('Replace an existing file.'),
+	format: text('NAME', 'Trainer whose format the folder is read as, if several match.'),
+	...group('Selection', {
+		steps: text('A-B', 'Steps A to B; also A alone, or A- for all from A.'),
+		'min-reward': number('X', 'Min reward.'),
+		'max-reward': number('X', 'Max reward.'),
+		correct: flag('Only completions that the accuracy reward calls correct.'),
+		wrong: flag('Only completions that the accuracy reward calls incorrect.'),
+		finished: flag('Only completions that finished within the max length.'),
+		group: repeatable(text('STEP/GROUP', 'Only this group.')),
+		rollout: repeatable(text('STEP/GROUP/INDEX', 'Only this rollout.')),
+		'best-per-group': integer('N', 'sft, cases: the N best of each group by reward.', 1),
+		validation: flag('Rollouts of evaluations instead of training.'),
+	}),
+	...group('Format', {
+		form: choice(
+			[...textForms, 'messages'],
+			'FORM',
+			'sft, dpo: form of the text (default: as recorded). messages is for sft.',
+		),
+		unique: flag('sft: skip exact duplicates of earlier examples.'),
+		perturb: text('KIND:SHARE', `sft: change each completion: ${perturbationKinds.join(', ')} (Li et al. 2025).`),
+		seed: integer('S', 'sft: seed of the perturbation (default 0).'),
+		'pairs-per-group': integer('N', 'dpo: max pairs per group (default 1).', 1),
+		margin: number('X', 'dpo: min reward difference of a pair. preferences: of mean ratings (default: any).'),
+		'length-ratio': number('X', 'dpo: max length ratio of a pair (default: any).'),
+		reward: text('NAME', 'cases: recorded reward whose value is expected (default accuracy).'),
+		'case-reward': text('NAME', 'cases: function of the reward file that the cases test.'),
+		neutral: choice(
+			neutralLabels,
+			'LABEL',
+			'trl-stepwise, math-shepherd: what a neutral step counts as (default wrong).',
+		),
+	}),
+} as const satisfies Options;
+
+type Values = OptionValues<typeof options>;
+
+export const exportVerb = defineVerb({
 	name: 'export',
-	usage: '<run, or file of step labels>',
-	summary: 'Write rollouts of a run, or the labels of their steps, as training data of other programs.',
-	options: [
-		['--as FORMAT', `One of ${exportFormats.join(', ')}.`],
-		['--out FILE', 'The file; default: NAME.FORMAT.jsonl in the current folder.'],
-		['--replace', 'Replace a file that is there.'],
-		['--steps A-B', 'Steps from A to B; also A, or A- for all from A on.'],
-		['--min-reward X', 'With a reward of at least X; --max-reward X: of at most X.'],
-		['--correct', 'That the accuracy reward calls correct; --wrong: wrong.'],
-		['--finished', 'That came to their end within the longest length.'],
-		['--group STEP/GROUP', 'This group; may be repeated. --rollout STEP/GROUP/INDEX: this rollout.'],
-		['--best-per-group N', 'sft, cases: the N best of each group by reward.'],
-		['--validation', 'Rollouts of evaluations in place of those that were trained on.'],
-		['--form FORM', `sft, dpo: ${textForms.join(' or ')} (default: as recorded); sft also: messages.`],
-		['--unique', 'sft: leave out examples that are word for word an earlier one.'],
-		['--perturb KIND:SHARE', `sft: change each completion: ${perturbationKinds.join(', ')} (Li et al. 2025).`],
-		['--seed S', 'sft: of the perturbation (default 0).'],
-		['--pairs-per-group N', 'dpo: pairs of one group at most (default 1).'],
-		['--margin X', 'dpo: least difference of the rewards of a pair; preferences: of its mean ratings (default: any).'],
-		['--length-ratio X', 'dpo: how many times as long the longer completion of a pair may be (default: any).'],
-		['--reward NAME', 'cases: the recorded reward whose value is expected (default: accuracy).'],
-		['--case-reward NAME', 'cases: the function of the reward file that the cases are about.'],
-		['--neutral right|wrong', 'trl-stepwise, math-shepherd: what a neutral step counts as (default wrong).'],
-		['--format NAME', 'The trainer whose format the folder is read in, where several fit.'],
-	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments('export', args, options, {
-			names: ['a run'],
-			least: 1,
-			most: 1,
-		});
+	group: 'Runs',
+	arguments: [{ name: 'run or step labels', phrase: 'a run', type: 'path' }],
+	summary: 'Write rollouts of a run, or labels of their steps, as training data for other programs (docs/exports.md).',
+	options,
+	async run({ values, positionals, output }) {
 		const as = formatOf(values);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
@@ -124,16 +120,12 @@ export const exportVerb: Verb = {
 			release();
 		}
 	},
-};
+});
 
 function formatOf(values: Values): ExportFormat {
-	const as = exportFormats.find((name) => name === values.as);
+	const { as } = values;
 	if (as === undefined) {
-		throw new Failure(
-			'invalid',
-			`--as is ${values.as ?? 'missing'}.`,
-			didYouMean(values.as ?? '', exportFormats) ?? `Name one of ${exportFormats.join(', ')}.`,
-		);
+		throw new Failure('invalid', '--as is missing.', `Choose one of ${exportFormats.join(', ')}.`);
 	}
 	for (const [name, formats] of Object.entries(takes) as [keyof Values, readonly ExportFormat[]][]) {
 		if (values[name] === undefined || formats.includes(as)) continue;
@@ -152,7 +144,7 @@ async function exportFrom(
 	how: Parameters<typeof exportRollouts>[3],
 ): Promise<ExportSummary> {
 	const out = (stem: string) => resolve(values.out ?? `${stem}${exportFormatInfos[as].suffix}`);
-	const neutral = values.neutral === undefined ? undefined : oneOf(values.neutral, neutralLabels, '--neutral');
+	const { neutral } = values;
 	const labels = { as: as as LabelFormat, now: Date.now() / 1000, ...(neutral === undefined ? {} : { neutral }) };
 	const isLabels = exportFormatInfos[as].from === 'labels';
 	const path = resolve(named);
@@ -165,7 +157,7 @@ async function exportFrom(
 	const split = values.validation ? 'validation' : 'train';
 	const name = safeName((await run.record()).name);
 	if (exportFormatInfos[as].from === 'feedback') {
-		const margin = amount(values.margin, '--margin');
+		const { margin } = values;
 		return exportFeedback(run, { split, selection, ...(margin === undefined ? {} : { margin }) }, out(name), how);
 	}
 	if (isLabels) {
@@ -195,18 +187,13 @@ async function requestOf(
 	values: Values,
 	given: Pick<RolloutExport, 'split' | 'selection' | 'tags'>,
 ): Promise<RolloutExport> {
-	const form =
-		values.form === undefined ? undefined : oneOf(values.form, [...textForms, 'messages'] as const, '--form');
+	const { form, margin, seed, 'pairs-per-group': perGroup, 'length-ratio': lengthRatio } = values;
 	if (form === 'messages' && as !== 'sft') {
 		throw new Failure('invalid', '--form messages is of no use with --as dpo.', 'Write --form conversational.');
 	}
-	const perGroup = atLeastOne(values['pairs-per-group'], '--pairs-per-group');
-	const margin = amount(values.margin, '--margin');
-	const lengthRatio = amount(values['length-ratio'], '--length-ratio');
 	if (lengthRatio !== undefined && lengthRatio < 1) {
 		throw new Failure('invalid', `--length-ratio is ${lengthRatio}.`, 'Write 1 or more: --length-ratio 1.5.');
 	}
-	const seed = wholeNumber(values.seed, '--seed');
 	return {
 		as,
 		...given,
@@ -226,9 +213,7 @@ async function requestOf(
 
 function selectionOf(values: Values): RolloutSelection {
 	const steps = stepsOf(values.steps);
-	const minReward = amount(values['min-reward'], '--min-reward');
-	const maxReward = amount(values['max-reward'], '--max-reward');
-	const bestPerGroup = atLeastOne(values['best-per-group'], '--best-per-group');
+	const { 'min-reward': minReward, 'max-reward': maxReward, 'best-per-group': bestPerGroup } = values;
 	const groups = values.group?.map((text) => {
 		const [step, group] = placeOf(text, '--group', 2);
 		return { step: step as number, group: group as number };
@@ -272,19 +257,6 @@ function placeOf(text: string, option: string, parts: number): number[] {
 		`${option} is "${text}", not ${form}.`,
 		`Write it like ${option} ${parts === 2 ? '12/3' : '12/3/0'}.`,
 	);
-}
-
-function amount(text: string | undefined, option: string): number | undefined {
-	if (text === undefined) return undefined;
-	const value = Number(text);
-	if (text.trim() !== '' && Number.isFinite(value)) return value;
-	throw new Failure('invalid', `${option} is "${text}", which is not a number.`, `Write it like ${option} 0.5.`);
-}
-
-function atLeastOne(text: string | undefined, option: string): number | undefined {
-	const value = wholeNumber(text, option);
-	if (value === 0) throw new Failure('invalid', `${option} is 0.`, `Write it like ${option} 1.`);
-	return value;
 }
 
 function progressLine({ done, total, read, written }: ExportProgress): string {

@@ -5,23 +5,18 @@ import { foreignFeedback } from '../runs/foreignFeedback.ts';
 import { openRun } from '../runs/openRun.ts';
 import { printable } from './cliOutput.ts';
 import { findAnyRun } from './findRun.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { text } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 const number = (value: number) => value.toFixed(2);
 
-export const feedbackVerb: Verb = {
+export const feedbackVerb = defineVerb({
 	name: 'feedback',
-	usage: '<run>',
-	summary: "Say what persons rated and preferred of a run's completions, and how far they and the rewards agree.",
-	options: [['--format NAME', 'The trainer whose format the folder is read in, where several fit.']],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments(
-			'feedback',
-			args,
-			{ format: { type: 'string' } },
-			{ names: ['a run'], least: 1, most: 1 },
-		);
+	group: 'Runs',
+	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
+	summary: "Show human ratings and preferences of a run's completions, and how well raters and rewards agree.",
+	options: { format: text('NAME', 'Trainer whose format the folder is read as, if several match.') },
+	async run({ values, positionals, output }) {
 		const folder = await findAnyRun(positionals[0] as string);
 		const run = await openRun(folder, values.format === undefined ? {} : { format: values.format });
 		const log = await FeedbackLog.of(run);
@@ -61,4 +56,4 @@ export const feedbackVerb: Verb = {
 		if (log.unreadable > 0) output.line(`${log.unreadable} lines could not be read.`);
 		return 0;
 	},
-};
+});

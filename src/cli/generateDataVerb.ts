@@ -10,56 +10,49 @@ import type { DataRunProgress } from '../search/data/generateData.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
-import { searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
-import type { Verb } from './verb.ts';
+import { choice, flag, group, integer, number, type Options, type OptionValues, path, text } from './options.ts';
+import { problemOptions, problemsOf } from './problemArguments.ts';
+import { given, searchOptions, searchSpecOf } from './searchArguments.ts';
+import { defineVerb } from './verb.ts';
 import { WorkTold } from './workTold.ts';
 
-const text = { type: 'string' } as const;
-const options = {
-	...searchOptions,
-	...problemOptions,
-	export: text,
-	out: text,
-	keep: text,
-	most: text,
-	least: text,
-	form: text,
-	trials: text,
-	span: text,
-	pairs: text,
-	margin: text,
-	solutions: text,
-	completions: text,
-	threshold: text,
-	trees: { type: 'boolean' },
-	searches: text,
-} as const;
-type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
+const { spec: _, ...omitSpec } = searchOptions;
 
-export const generateDataVerb: Verb = {
+const options = {
+	export: text('KINDS', `Comma-separated list of ${dataExports.join(', ')} (default solutions).`),
+	out: path('DIR', 'Output folder (default: data/NAME). An existing one is continued.'),
+	spec: path(
+		'FILE',
+		'All settings as JSON, as in data.json of an output folder. Options given beside it take precedence.',
+	),
+	keep: choice(keptSolutions, 'WHICH', 'Which solutions to keep (default: correct with a gold answer, else best).'),
+	most: integer('N', 'Max solutions per problem (default 4).'),
+	least: number('X', 'Min reward of a solution.'),
+	form: text('FORM', 'sft, journey, dpo: standard (default) or conversational.'),
+	trees: flag('Keep the logs of all searches.'),
+	searches: integer('N', 'Concurrent problems (default 64).'),
+	...group('Kinds of data', {
+		trials: integer('N', 'journey: abandoned branches narrated at each place (default 1).'),
+		span: text('SPAN', 'dpo: step (default) or completion.'),
+		pairs: integer('N', 'dpo: max pairs per node.'),
+		margin: number('X', 'dpo: min difference of a pair.'),
+		solutions: integer('N', 'step labels: solutions per problem (default 1).'),
+		completions: integer('N', 'step labels: completions from each step (default 8).'),
+		threshold: number('X', 'step labels: share of correct completions that makes a step correct (default: any).'),
+	}),
+	...problemOptions('training'),
+	...omitSpec,
+} as const satisfies Options;
+
+type Values = OptionValues<typeof options>;
+
+export const generateDataVerb = defineVerb({
 	name: 'generate-data',
-	usage: '--policy P --strategy S --dataset FILE [--export KINDS]',
-	summary: 'Run searches over a dataset and write training data of them (docs/data-generation.md).',
-	options: [
-		...searchOptionLines.filter(([option]) => !option.startsWith('--spec')),
-		['--spec FILE', 'All of it as JSON, as data.json of such a folder has it; what is given besides goes before it.'],
-		...problemOptionLines('training'),
-		['--export KINDS', `${dataExports.join(', ')}: one or several, with commas (default solutions).`],
-		['--out DIR', 'The folder of the data (default: data/NAME); one that is there goes on.'],
-		['--keep WHICH', `${keptSolutions.join(', ')} (default: correct, where a gold answer can tell; else best).`],
-		['--most N', 'Solutions of one problem at most (default 4); --least X: of at least this reward.'],
-		['--form FORM', 'sft, journey, dpo: standard (default) or conversational.'],
-		['--trials N', 'journey: abandoned branches that are told at each place (default 1).'],
-		['--span SPAN', 'dpo: step (default) or completion; --pairs N: of one node at most; --margin X.'],
-		['--completions N', 'step labels: completions from each step (default 8); --solutions N of a problem (default 1).'],
-		['--threshold X', 'step labels: share of right completions that makes a step right (default: any).'],
-		['--trees', 'Keep the logs of all searches.'],
-		['--searches N', 'Problems under way at a time (default 64).'],
-	],
-	async run({ args, output, engine }) {
-		const { values } = parseArguments('generate-data', args, options, { names: [], least: 0, most: 0 });
+	group: 'Search and evaluate',
+	usage: '--policy P --strategy S --dataset FILE [options]',
+	summary: 'Search a dataset and write the results as training data (docs/data-generation.md).',
+	options,
+	async run({ values, output, engine, args }) {
 		const spec = await specOf(values);
 		const name = basename(values.dataset ?? values.run ?? 'problems').replace(/\.jsonl?$/, '');
 		const own = `${name.replace(/[^\w.-]+/g, '-')}-${spec.search.strategy}`;
@@ -107,7 +100,7 @@ export const generateDataVerb: Verb = {
 			context.pool.dispose();
 		}
 	},
-};
+});
 
 /** No line was written. */
 function whyNothing({ keep, least }: DataSpec): string {
@@ -117,47 +110,38 @@ function whyNothing({ keep, least }: DataSpec): string {
 }
 
 async function specOf(values: Values): Promise<DataSpec> {
-	const given = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
-	const number = (name: keyof Values) => {
-		const written = values[name] as string | undefined;
-		if (written === undefined) return undefined;
-		const value = Number(written);
-		if (written.trim() !== '' && Number.isFinite(value)) return value;
-		throw new Failure('invalid', `--${name} is "${written}", which is not a number.`);
-	};
-	const some = (entries: Record<string, unknown>) =>
-		Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
-	const problems = (await problemsOf(values, 'training')) ?? given.problems;
+	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
+	const problems = (await problemsOf(values, 'training')) ?? file.problems;
 	if (problems === undefined) {
 		throw new Failure('invalid', 'No problems are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
 	}
 	const { spec: _, ...search } = values;
-	const searched = given.search as Record<string, unknown> | undefined;
+	const searched = file.search as Record<string, unknown> | undefined;
 	const own = searched !== undefined && search.policy === undefined ? { policy: JSON.stringify(searched.policy) } : {};
 	const spec = {
-		...given,
+		...file,
 		problems,
 		search: { ...searched, ...changed(await searchSpecOf({ ...search, ...own }), values, searched) },
-		...some({
+		...given({
 			exports: values.export?.split(',').map((kind) => kind.trim()),
 			keep: values.keep,
-			most: wholeNumber(values.most, '--most'),
-			least: number('least'),
+			most: values.most,
+			least: values.least,
 			form: values.form,
-			searches: wholeNumber(values.searches, '--searches'),
+			searches: values.searches,
 			trees: values.trees,
 		}),
-		journey: { ...(given.journey as object | undefined), ...some({ trials: wholeNumber(values.trials, '--trials') }) },
+		journey: { ...(file.journey as object | undefined), ...given({ trials: values.trials }) },
 		pairs: {
-			...(given.pairs as object | undefined),
-			...some({ span: values.span, most: wholeNumber(values.pairs, '--pairs'), margin: number('margin') }),
+			...(file.pairs as object | undefined),
+			...given({ span: values.span, most: values.pairs, margin: values.margin }),
 		},
 		labels: {
-			...(given.labels as object | undefined),
-			...some({
-				solutions: wholeNumber(values.solutions, '--solutions'),
-				completions: wholeNumber(values.completions, '--completions'),
-				threshold: number('threshold'),
+			...(file.labels as object | undefined),
+			...given({
+				solutions: values.solutions,
+				completions: values.completions,
+				threshold: values.threshold,
 			}),
 		},
 	};

@@ -1,27 +1,74 @@
-import type { Verb } from './verb.ts';
+import { commonOptions, type Option, type Options } from './options.ts';
+import { usageOf, type Verb, verbGroups } from './verb.ts';
 
+const width = 100;
+/** A longer left cell has a line of its own. */
+const maxLeft = 30;
+
+/** Two columns, the right one wrapped. */
 function columns(rows: readonly (readonly [string, string])[]): string[] {
-	const width = Math.max(...rows.map(([left]) => left.length));
-	return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+	const left = Math.max(...rows.map(([cell]) => cell.length).filter((length) => length <= maxLeft), 8);
+	return rows.flatMap(([cell, words]) => {
+		const [first = '', ...others] = wrapped(words, width - left - 4);
+		const indent = ' '.repeat(left + 4);
+		const head = cell.length > left ? [`  ${cell}`, indent + first] : [`  ${cell.padEnd(left)}  ${first}`];
+		return [...head, ...others.map((line) => indent + line)];
+	});
 }
 
-/** What an overview has room for: options are for the verb's own help. */
-const argumentsOf = (usage: string): string => (usage.split(/ ?(?:\||\[?--)/)[0] as string).trim();
+function wrapped(words: string, limit: number): string[] {
+	const lines: string[] = [];
+	for (const word of words.split(' ')) {
+		const last = lines.at(-1);
+		if (last === undefined || last.length + word.length >= limit) lines.push(word);
+		else lines[lines.length - 1] = `${last} ${word}`;
+	}
+	return lines;
+}
+
+/** "--seed N" and what it means. */
+export function optionRow(name: string, { type, value, meaning, repeatable }: Option): readonly [string, string] {
+	const choices = typeof type === 'string' ? '' : ` One of ${type.join(', ')}.`;
+	const often = repeatable ? ' Repeatable.' : '';
+	return [`--${name} ${value}`.trim(), `${meaning}${choices}${often}`];
+}
+
+/** Heading -> options, those without a heading first. */
+function grouped(options: Options): Map<string, (readonly [string, string])[]> {
+	const groups = new Map<string, (readonly [string, string])[]>([['Options', []]]);
+	for (const [name, option] of Object.entries(options)) {
+		const heading = option.group ?? 'Options';
+		groups.set(heading, [...(groups.get(heading) ?? []), optionRow(name, option)]);
+	}
+	return groups;
+}
 
 export function helpText(verbs: readonly Verb[]): string {
 	return [
-		'reasoning-lab trains small reasoning models, reads the runs of any trainer, and searches with any policy.',
+		'reasoning-lab trains small reasoning models, reads runs of any trainer, and searches with any policy.',
 		'',
-		'Usage: reasoning-lab VERB [options]',
+		'Usage: reasoning-lab COMMAND [options]',
+		...verbGroups.flatMap((group) => [
+			'',
+			`${group}:`,
+			...columns(
+				verbs
+					.filter((verb) => verb.group === group)
+					.map((verb) => [`${verb.name} ${usageOf(verb.arguments, {})}`.trim(), verb.summary]),
+			),
+		]),
 		'',
-		...columns(verbs.map(({ name, usage, summary }) => [`${name} ${argumentsOf(usage)}`.trim(), summary])),
-		'',
-		'Every verb has --json: machine-readable output, and nothing else, on stdout.',
-		'Exit status: 0 success, 1 a run failed, 2 bad input. See reasoning-lab help VERB.',
+		'Every command takes --json: JSON, one object a line, and nothing else on stdout.',
+		'Exit status: 0 success, 1 failure, 2 bad input. See reasoning-lab help COMMAND.',
 	].join('\n');
 }
 
 export function verbHelp({ name, usage, summary, options }: Verb): string {
-	const rows = [...options, ['--json', 'Machine-readable output on stdout.'] as const];
-	return [`Usage: reasoning-lab ${`${name} ${usage}`.trim()}`, '', summary, '', ...columns(rows)].join('\n');
+	const sections = [...grouped({ ...options, ...commonOptions })].filter(([, rows]) => rows.length > 0);
+	return [
+		`Usage: reasoning-lab ${`${name} ${usage}`.trim()}`,
+		'',
+		...wrapped(summary, width),
+		...sections.flatMap(([heading, rows]) => ['', `${heading}:`, ...columns(rows)]),
+	].join('\n');
 }

@@ -6,26 +6,23 @@ import { type Inspection, inspectRun, type RolloutNumbers } from '../runs/inspec
 import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
+import { text } from './options.ts';
 import { formatNumber } from './textForms.ts';
-import type { Verb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 /** Faults that are shown to a person; `--json` has all. */
 const mostShown = 20;
 const mostErrors = 5;
 
-export const inspectVerb: Verb = {
+export const inspectVerb = defineVerb({
 	name: 'inspect',
-	usage: '<folder> [--format NAME] [--json]',
-	summary: 'Read a run of any trainer and say what is in it, what could not be read, and what looks wrong.',
-	options: [['--format NAME', 'read it as this format, where several fit: trl, verl, ... (docs/formats.md)']],
-	async run({ args, output }) {
-		const { positionals, values } = parseArguments(
-			'inspect',
-			args,
-			{ format: { type: 'string' } },
-			{ names: ['a folder'], least: 1, most: 1 },
-		);
+	group: 'Runs',
+	arguments: [{ name: 'folder', phrase: 'a folder', type: 'path' }],
+	summary: 'Show the contents of a run of any trainer, what could not be read, and likely problems.',
+	options: {
+		format: text('NAME', 'Format to read the folder as, if several match: trl, verl, ... (docs/formats.md).'),
+	},
+	async run({ values, positionals, output }) {
 		const run = await anyRun(positionals[0] as string, values.format);
 		const controller = new AbortController();
 		const off = onInterrupt(() => controller.abort());
@@ -46,7 +43,7 @@ export const inspectVerb: Verb = {
 			off();
 		}
 	},
-};
+});
 
 /** Draws how far reading is, on a terminal; `total` 0 takes it away. */
 function inspectProgress(draw: ((text: string) => void) | null): (done: number, total: number) => void {

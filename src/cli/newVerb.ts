@@ -1,11 +1,10 @@
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../base/failure.ts';
-import { didYouMean } from '../core/recipe/suggest.ts';
 import { conflictsOf, copyTemplate, projectTemplates, templateFiles } from '../runs/projectTemplates.ts';
 import { printable } from './cliOutput.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { choice, flag } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 /** media/templates: beside dist/, and beside src/ where the command line runs from source. */
 function templatesFolder(): string {
@@ -13,36 +12,21 @@ function templatesFolder(): string {
 	return fileURLToPath(new URL(`${up}media/templates`, import.meta.url));
 }
 
-const names = projectTemplates.map(({ id }) => id).join(', ');
+const templateNames = projectTemplates.map(({ id }) => id);
 
-export const newVerb: Verb = {
+export const newVerb = defineVerb({
 	name: 'new',
-	usage: '<folder>',
-	summary: 'Make a project from a template: recipe, data, rewards.',
-	options: [
-		['--template NAME', `One of ${names} (default starter).`],
-		['--keep', 'Leave files that are there as they are, and add the rest.'],
-		['--replace', 'Replace files that are there.'],
-	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments(
-			'new',
-			args,
-			{ template: { type: 'string' }, keep: { type: 'boolean' }, replace: { type: 'boolean' } },
-			{ names: ['a folder'], least: 1, most: 1 },
-		);
-		const { template: named = 'starter', keep = false, replace = false } = values;
-		const template = projectTemplates.find(({ id }) => id === named);
-		if (template === undefined) {
-			throw new Failure(
-				'invalid',
-				`--template is "${named}", which is none.`,
-				didYouMean(
-					named,
-					projectTemplates.map(({ id }) => id),
-				) ?? `Name one of ${names}.`,
-			);
-		}
+	group: 'Train',
+	arguments: [{ name: 'folder', phrase: 'a folder', type: 'path' }],
+	summary: 'Create a project from a template: recipe, data, rewards.',
+	options: {
+		template: choice(templateNames, 'NAME', 'Template to copy (default starter).'),
+		keep: flag('Keep existing files and add the missing ones.'),
+		replace: flag('Replace existing files.'),
+	},
+	async run({ values, positionals, output }) {
+		const { template: id = 'starter', keep = false, replace = false } = values;
+		const template = projectTemplates.find((one) => one.id === id) as (typeof projectTemplates)[number];
 		if (keep && replace) throw new Failure('invalid', '--keep and --replace cannot be given together.', 'Choose one.');
 		const folder = resolve(positionals[0] as string);
 		const files = await templateFiles(templatesFolder(), template.id);
@@ -63,4 +47,4 @@ export const newVerb: Verb = {
 		output.line(printable(`Start it: reasoning-lab run ${relative(process.cwd(), recipe) || recipe}`));
 		return 0;
 	},
-};
+});

@@ -1,38 +1,71 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { parseArgs } from 'node:util';
 import { Failure } from '../base/failure.ts';
 import { didYouMean, suggest } from '../core/recipe/suggest.ts';
+import { type Argument, commonOptions, type Option, type Options, type OptionValues } from './options.ts';
 
-/** `--json` is an option of every verb. */
-const common = { json: { type: 'boolean' } } as const satisfies ParseArgsOptionsConfig;
+export interface Accepted<T extends Options> {
+	readonly name: string;
+	readonly arguments: readonly Argument[];
+	readonly options: T;
+}
 
-/** Reads the arguments of a verb. Fails with `invalid` for an unknown option or a wrong number of arguments. */
-export function parseArguments<const T extends ParseArgsOptionsConfig>(
-	verb: string,
-	args: readonly string[],
-	options: T,
-	positionals: { readonly names: readonly string[]; readonly least: number; readonly most: number },
-) {
-	let parsed: ReturnType<typeof parseArgs<{ options: T & typeof common; allowPositionals: true; strict: true }>>;
+export interface Parsed<T extends Options> {
+	readonly values: OptionValues<T>;
+	readonly positionals: string[];
+}
+
+/**
+ * Reads the arguments of a verb by its declaration. Fails with `invalid` for an unknown option, a value of the wrong type,
+ * and too few or too many arguments.
+ */
+export function parseArguments<T extends Options>(verb: Accepted<T>, args: readonly string[]): Parsed<T> {
+	const options: Options = { ...verb.options, ...commonOptions };
+	const parsed = parse(verb.name, args, options);
+	checkCount(verb, parsed.positionals);
+	for (const [i, one] of parsed.positionals.entries()) {
+		const { name, type } = (verb.arguments[i] ?? verb.arguments.at(-1)) as Argument;
+		if (typeof type !== 'string') oneOf(one, type, `The ${name} of reasoning-lab ${verb.name}`);
+	}
+	const given = Object.entries(parsed.values).filter(([name]) => !Object.hasOwn(commonOptions, name));
+	const values = given.map(([name, written]) => {
+		const option = options[name] as Option;
+		const read = (one: unknown) => valueOf(option, one as string | boolean, `--${name}`);
+		return [name, Array.isArray(written) ? written.map(read) : read(written)] as const;
+	});
+	return { values: Object.fromEntries(values) as OptionValues<T>, positionals: parsed.positionals };
+}
+
+function parse(verb: string, args: readonly string[], options: Options) {
+	const config = Object.entries(options).map(([name, { type, repeatable = false }]) => {
+		return [name, { type: type === 'flag' ? 'boolean' : 'string', multiple: repeatable }] as const;
+	});
 	try {
-		parsed = parseArgs({ args: [...args], options: { ...common, ...options }, allowPositionals: true, strict: true });
+		return parseArgs({ args: [...args], options: Object.fromEntries(config), allowPositionals: true, strict: true });
 	} catch (error) {
-		const unknown = /^Unknown option '(-[^']*)'/.exec((error as Error).message)?.[1];
-		if (unknown !== undefined) throw unknownOption(verb, unknown, [...Object.keys(common), ...Object.keys(options)]);
-		const text = (error as Error).message.replace(/\. To specify.*$/s, '').replace(/\.?$/, '.');
+		const { message } = error as Error;
+		const unknown = /^Unknown option '(-[^']*)'/.exec(message)?.[1];
+		if (unknown !== undefined) throw unknownOption(verb, unknown, Object.keys(options));
+		const text = message.replace(/\. To specify.*$/s, '').replace(/\.?$/, '.');
 		throw new Failure('invalid', text, `See reasoning-lab help ${verb}.`);
 	}
-	const { length } = parsed.positionals;
-	if (length < positionals.least || length > positionals.most) {
-		const missing = positionals.names[length];
+}
+
+function checkCount({ name, arguments: declared }: Accepted<Options>, given: readonly string[]): void {
+	const max = declared.reduce((sum, one) => sum + (one.max ?? 1), 0);
+	if (given.length > max) {
 		throw new Failure(
 			'invalid',
-			length < positionals.least
-				? `reasoning-lab ${verb} needs ${missing ?? 'another argument'}.`
-				: `reasoning-lab ${verb} does not know what to do with ${JSON.stringify(parsed.positionals[positionals.most])}.`,
-			`See reasoning-lab help ${verb}.`,
+			`Unexpected argument ${JSON.stringify(given[max])} of reasoning-lab ${name}.`,
+			`See reasoning-lab help ${name}.`,
 		);
 	}
-	return parsed;
+	const missing = declared[given.length];
+	if (missing !== undefined && missing.optional === undefined) throw missingArgument(name, missing.phrase);
+}
+
+/** @param phrase such as "a recipe file" */
+export function missingArgument(verb: string, phrase: string): Failure {
+	return new Failure('invalid', `reasoning-lab ${verb} needs ${phrase}.`, `See reasoning-lab help ${verb}.`);
 }
 
 function unknownOption(verb: string, option: string, known: readonly string[]): Failure {
@@ -41,27 +74,33 @@ function unknownOption(verb: string, option: string, known: readonly string[]): 
 	return new Failure('invalid', `Unknown option "${option.slice(0, 80)}" of reasoning-lab ${verb}.`, advice);
 }
 
-/** One of some names that an option or an argument may have. Fails with `invalid` for another, with the one that is near. */
+function valueOf({ type, min }: Option, written: string | boolean, option: string): string | number | boolean {
+	if (typeof written === 'boolean') return written;
+	if (type === 'integer') return integerOf(written, option, min ?? 0);
+	if (type === 'number') return numberOf(written, option);
+	return typeof type === 'string' ? written : oneOf(written, type, option);
+}
+
+/** One of some names. Fails with `invalid` for another, suggesting a similar one. */
 export function oneOf<T extends string>(text: string, known: readonly T[], option: string): T {
 	const found = known.find((name) => name === text);
 	if (found !== undefined) return found;
 	const near = didYouMean(text, known);
-	const advice = `It is one of ${known.join(', ')}.${near === null ? '' : ` ${near}`}`;
-	throw new Failure('invalid', `${option} is "${text.slice(0, 80)}".`, advice);
+	const names = known.length === 1 ? `The only value is ${known[0]}.` : `Choose one of ${known.join(', ')}.`;
+	throw new Failure('invalid', `${option} is "${text.slice(0, 80)}".`, near === null ? names : `${names} ${near}`);
 }
 
-/** A whole number option. */
-export function wholeNumber(text: string | undefined, option: string): number | undefined {
-	if (text === undefined) return undefined;
+function integerOf(text: string, option: string, min: number): number {
 	const value = Number(text);
-	if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-	throw new Failure('invalid', `${option} is "${text}", which is not a whole number.`, `Write it like ${option} 1.`);
+	if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
+		throw new Failure('invalid', `${option} is "${text}", which is not a whole number.`, `Example: ${option} 1.`);
+	}
+	if (value >= min) return value;
+	throw new Failure('invalid', `${option} is ${value}, and must be at least ${min}.`);
 }
 
-/** A number option. */
-export function realNumber(text: string | undefined, option: string): number | undefined {
-	if (text === undefined) return undefined;
+function numberOf(text: string, option: string): number {
 	const value = Number(text);
 	if (text.trim() !== '' && Number.isFinite(value)) return value;
-	throw new Failure('invalid', `${option} is "${text}", which is not a number.`, `Write it like ${option} 0.6.`);
+	throw new Failure('invalid', `${option} is "${text}", which is not a number.`, `Example: ${option} 0.5.`);
 }

@@ -1,6 +1,5 @@
 import { basename, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { didYouMean } from '../core/recipe/suggest.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { claimsRunning, readPipeline, readPipelineState } from '../runs/pipeline/pipelineFolder.ts';
@@ -8,53 +7,36 @@ import { viewPipeline } from '../runs/pipeline/pipelineView.ts';
 import { readRounds } from '../runs/pipeline/readRounds.ts';
 import { pipelinesOf, resumePipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
 import { isPipelineFolder } from '../runs/runRegistry.ts';
-import { agreement, runCodeHelp, runCodeOption } from './agreement.ts';
+import { agreement, runCodeOption } from './agreement.ts';
 import { printable } from './cliOutput.ts';
 import { knownRuns } from './findRun.ts';
 import { foregroundPipeline } from './foregroundPipeline.ts';
-import { parseArguments } from './parseArguments.ts';
+import { flag, group, path } from './options.ts';
 import { pipelineLines, roundLines } from './pipelineText.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import { defineVerb, type VerbContext } from './verb.ts';
 
 const actions = ['status', 'resume', 'stop'] as const;
 
-export const pipelineVerb: Verb = {
+export const pipelineVerb = defineVerb({
 	name: 'pipeline',
-	usage: 'status|resume|stop [pipeline]',
-	summary: 'Show, go on with or stop a pipeline: a recipe whose stages have names (docs/pipelines.md).',
-	options: [
-		['status', 'How each stage stands, and why it waits; without a name, of all that are known.'],
-		['resume', 'Go on: what has finished is not run again unless what it reads has changed.'],
-		['stop', 'Stop the running stage with a checkpoint, and wait until it has stopped.'],
-		['--recipe FILE', 'resume: a changed recipe; what changed and what is behind it runs again.'],
-		['--accept-changes', 'resume: take what stages have made as it lies there now.'],
-		[runCodeHelp[0], `resume: ${runCodeHelp[1]}`],
-		['--detach', 'resume: return as soon as the runner works.'],
+	group: 'Train',
+	arguments: [
+		{ name: 'action', phrase: 'status, resume or stop', type: actions },
+		{ name: 'pipeline', phrase: 'a pipeline', type: 'path', optional: true },
 	],
-	async run(context) {
-		const { values, positionals } = parseArguments(
-			'pipeline',
-			context.args,
-			{
-				recipe: { type: 'string' },
-				'accept-changes': { type: 'boolean' },
-				detach: { type: 'boolean' },
-				...runCodeOption,
-			},
-			{ names: ['status, resume or stop', 'a pipeline'], least: 1, most: 2 },
-		);
+	summary: 'Show, resume or stop a pipeline: a recipe whose stages have names (docs/pipelines.md).',
+	options: group('resume', {
+		recipe: path('FILE', 'Changed recipe: changed stages, and the stages after them, run again.'),
+		'accept-changes': flag('Use outputs of stages as they are now, even if they were edited.'),
+		...runCodeOption,
+		detach: flag('Return as soon as the pipeline is running.'),
+	}),
+	async run({ values, positionals, ...context }) {
 		const [action, named] = positionals as [string, string?];
-		if (!(actions as readonly string[]).includes(action)) {
+		if (action !== 'resume' && Object.keys(values).length > 0) {
 			throw new Failure(
 				'invalid',
-				`reasoning-lab pipeline does not know "${action}".`,
-				didYouMean(action, actions) ?? `It knows ${actions.join(', ')}.`,
-			);
-		}
-		if (action !== 'resume' && Object.keys(values).some((key) => key !== 'json')) {
-			throw new Failure(
-				'invalid',
-				`pipeline ${action} takes no options of resume.`,
+				`These options are for pipeline resume, not pipeline ${action}.`,
 				'See reasoning-lab help pipeline.',
 			);
 		}
@@ -82,7 +64,7 @@ export const pipelineVerb: Verb = {
 				),
 		});
 	},
-};
+});
 
 async function showStatus({ output }: VerbContext, named: string | undefined): Promise<number> {
 	const folders = named === undefined ? await knownPipelines() : [await findPipeline(named)];

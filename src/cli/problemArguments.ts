@@ -3,36 +3,31 @@ import { Failure } from '../base/failure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type ProblemsSpec, problemsSpecSchema } from '../protocol/strategyComparison.ts';
 import { findRun } from './findRun.ts';
-import { wholeNumber } from './parseArguments.ts';
-
-/** How problems are named on the command line: what `compare-strategies` and `generate-data` share. */
-export const problemOptions = {
-	dataset: { type: 'string' },
-	prompt: { type: 'string' },
-	answer: { type: 'string' },
-	task: { type: 'string' },
-	run: { type: 'string' },
-	part: { type: 'string' },
-	limit: { type: 'string' },
-} as const;
+import { choice, group, integer, type OptionValues, path, text } from './options.ts';
 
 export type ProblemPart = 'held-out' | 'training';
 
-/** @param part of generators and runs, where none is named: held-out problems measure, the others are for training */
-export const problemOptionLines = (part: ProblemPart): readonly (readonly [string, string])[] => [
-	['--dataset FILE', 'Problems of a dataset file; --prompt NAME and --answer NAME: its columns (default: guessed).'],
-	['--task NAME', 'Problems of a generator: addition, countdown, ..., or {"task": NAME, ...}.'],
-	['--run RUN', "Problems of a run's dataset."],
-	['--part PART', `Of a generator or a run: held-out or training (default: ${part}).`],
-	['--limit N', 'The first N of them (default: all, of a generator 500).'],
-];
+/**
+ * How problems are named on the command line: what `evaluate`, `compare-strategies` and `generate-data` share.
+ * @param part default part of generators and runs: held-out problems for measuring, the others for training
+ */
+export const problemOptions = (part: ProblemPart) =>
+	group('Problems', {
+		dataset: path('FILE', 'Problems of a dataset file.'),
+		prompt: text('COLUMN', 'Prompt column of the dataset (default: detected).'),
+		answer: text('COLUMN', 'Answer column of the dataset (default: detected).'),
+		task: text('NAME', 'Problems of a generator: addition, countdown, ..., or {"task": NAME, ...}.'),
+		run: path('RUN', "Problems of a run's dataset."),
+		part: choice(['held-out', 'training'], 'PART', `Part of a generator or a run (default ${part}).`),
+		limit: integer('N', 'Only the first N problems (default: all; of a generator 500).'),
+	});
 
-type Values = { readonly [K in keyof typeof problemOptions]?: string };
+type Values = OptionValues<ReturnType<typeof problemOptions>>;
 
 /** The problems that the options name; undefined: none are named. Fails with `invalid`. */
 export async function problemsOf(values: Values, part: ProblemPart): Promise<ProblemsSpec | undefined> {
 	const named = (['dataset', 'task', 'run'] as const).filter((name) => values[name] !== undefined);
-	const limit = wholeNumber(values.limit, '--limit');
+	const { limit } = values;
 	if (named.length === 0) return undefined;
 	if (named.length > 1) {
 		throw new Failure(

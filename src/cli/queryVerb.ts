@@ -3,37 +3,31 @@ import { spreadsheetText } from '../core/text/spreadsheetText.ts';
 import type { ResultTable } from '../protocol/lab.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { flag, integer } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 const defaultLimit = 1000;
 const widestColumn = 60;
 
-export const queryVerb: Verb = {
+export const queryVerb = defineVerb({
 	name: 'query',
-	usage: '<folder> "<SQL>" [--limit N] [--csv|--json]',
-	summary: 'Ask the rollouts and metrics of a run, or of all runs in a folder, in SQL (docs/queries.md).',
-	options: [
-		['--limit N', `rows at most (default ${defaultLimit})`],
-		['--csv', 'comma-separated values with a header'],
-		['--timeout S', 'seconds that the statement may take (default 60)'],
-		['--no-index', 'keep nothing for the next query'],
+	group: 'Runs',
+	usage: '<folder> "<SQL>" [options]',
+	arguments: [
+		{ name: 'folder', phrase: 'a folder', type: 'path' },
+		{ name: 'sql', phrase: 'a statement', type: 'text' },
 	],
-	async run({ args, output }) {
-		const { positionals, values } = parseArguments(
-			'query',
-			args,
-			{
-				limit: { type: 'string' },
-				csv: { type: 'boolean' },
-				timeout: { type: 'string' },
-				'no-index': { type: 'boolean' },
-			},
-			{ names: ['a folder', 'a statement'], least: 2, most: 2 },
-		);
+	summary: 'Query rollouts and metrics of a run, or of all runs in a folder, with SQL (docs/queries.md).',
+	options: {
+		limit: integer('N', `Max rows (default ${defaultLimit}).`),
+		csv: flag('Print comma-separated values with a header.'),
+		timeout: integer('S', 'Time limit of the statement in seconds (default 60).'),
+		'no-index': flag('Keep no index for the next query.'),
+	},
+	async run({ values, positionals, output }) {
 		const [folder, sql] = positionals as [string, string];
-		const limit = wholeNumber(values.limit, '--limit') ?? defaultLimit;
-		const timeoutMs = (wholeNumber(values.timeout, '--timeout') ?? 60) * 1000;
+		const limit = values.limit ?? defaultLimit;
+		const timeoutMs = (values.timeout ?? 60) * 1000;
 		const controller = new AbortController();
 		const off = onInterrupt(() => controller.abort());
 		const draws = output.isTerminal && !values.csv;
@@ -82,7 +76,7 @@ export const queryVerb: Verb = {
 			off();
 		}
 	},
-};
+});
 
 /** RFC 4180, but for the line ends. Text that a spreadsheet would run as a formula has an apostrophe before it. */
 export function* csvLines({ columns, rows }: Pick<ResultTable, 'columns' | 'rows'>): Generator<string> {

@@ -17,10 +17,10 @@ import { readTreeLog } from '../search/treeLogFile.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
-import { budgetOf, searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
+import { flag, integer, type Options, type OptionValues, path, repeatable, text } from './options.ts';
+import { budgetOf, searchOptions, searchSpecOf } from './searchArguments.ts';
 import { drawMs, progressText } from './searchVerb.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import { defineVerb, type VerbContext } from './verb.ts';
 
 const {
 	guide: _guide,
@@ -30,48 +30,37 @@ const {
 	split: _split,
 	...agentOptions
 } = searchOptions;
+
 const options = {
-	...agentOptions,
-	tools: { type: 'string', multiple: true },
-	web: { type: 'string' },
-	'web-key-variable': { type: 'string' },
-	sandbox: { type: 'string' },
-	rounds: { type: 'string' },
-	report: { type: 'string' },
-	force: { type: 'boolean' },
-	log: { type: 'string' },
-	continue: { type: 'string' },
-	from: { type: 'string' },
-} as const;
-
-type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
-
-const notHere = /^--(?:strategy|guide|judge|reward|split|alternatives|param) /;
-
-export const reflexionVerb: Verb = {
-	name: 'reflexion',
-	usage: '<question> --policy P [--tools LIST] [--report FILE]',
-	summary: 'Research a question: draft, ask tools, revise, until nothing is missing; ends with a cited answer.',
-	options: [
-		[
-			'--tools LIST',
+	tools: repeatable(
+		text(
+			'LIST',
 			'workspace[=FOLDER], dataset=FILE, calculator, code[=python|javascript], none (default: workspace,calculator).',
-		],
-		['--web URL', 'A search server to ask as well (docs/reflexion.md); --web-key-variable NAME holds its key.'],
-		['--sandbox MODE', 'Where code runs: auto, bubblewrap, container:IMAGE or unsafe.'],
-		['--rounds N', 'Revisions at most (default 3); other parameters by --param, such as --param words=400.'],
-		['--report FILE', 'Write the long report in Markdown; --force replaces a file that is there.'],
-		['--from LOG', 'Report a research that has ended, in place of a new one.'],
-		['--continue LOG', 'Let the research of a log go on, in place of a new one.'],
-		['--log FILE', 'The log; default: a new one in searches/ of the current folder.'],
-		...searchOptionLines.filter(([option]) => !notHere.test(`${option} `)),
-	],
-	async run(context) {
-		const { values, positionals } = parseArguments('reflexion', context.args, options, {
-			names: ['a question'],
-			least: 0,
-			most: 1,
-		});
+		),
+	),
+	web: text('URL', 'Search server to query as well.'),
+	'web-key-variable': text('NAME', 'Environment variable with the key of the search server.'),
+	sandbox: text('MODE', 'Sandbox of code: auto, bubblewrap, container:IMAGE or unsafe.'),
+	rounds: integer('N', 'Max revisions (default 3). Set other parameters with --param, such as --param words=400.'),
+	report: path('FILE', 'Write the full report in Markdown.'),
+	force: flag('Replace an existing report.'),
+	from: path('LOG', 'Report a finished research instead of starting one.'),
+	continue: path('LOG', 'Continue the research of a log instead of starting one.'),
+	log: path('FILE', 'Log file (default: a new one in searches/ of the current folder).'),
+	...agentOptions,
+} as const satisfies Options;
+
+type Values = OptionValues<typeof options>;
+
+export const reflexionVerb = defineVerb({
+	name: 'reflexion',
+	group: 'Search and evaluate',
+	usage: '<question> --policy P [options]',
+	arguments: [{ name: 'question', phrase: 'a question', type: 'text', optional: true }],
+	summary:
+		'Research a question: draft, query tools, revise until nothing is missing. Ends with a cited answer (docs/reflexion.md).',
+	options,
+	async run({ values, positionals, ...context }) {
 		const [question] = positionals;
 		const begun = [question, values.continue, values.from].filter((one) => one !== undefined);
 		if (begun.length !== 1) {
@@ -93,7 +82,7 @@ export const reflexionVerb: Verb = {
 		}
 		return researched(context, values, question ?? null, report);
 	},
-};
+});
 
 /** Nothing is spent on a report that cannot be written. */
 async function requireRoom(report: string, force: boolean): Promise<void> {

@@ -8,40 +8,32 @@ import { type ReportPart, readReport, readSeveralReport } from '../runs/report/r
 import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
-
-const options = {
-	out: { type: 'string' },
-	format: { type: 'string' },
-	part: { type: 'string' },
-} as const;
+import { choice, type Options, path } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 const renderers = { html: reportHtml, markdown: reportMarkdown } as const;
 type Format = keyof typeof renderers;
 const endings: Readonly<Record<Format, string>> = { html: 'html', markdown: 'md' };
 
-export const reportVerb: Verb = {
+const options = {
+	out: path('FILE', 'Output file, replaced if it exists (default: NAME-report.html in the current folder); -: stdout.'),
+	format: choice(['html', 'markdown'], 'FORMAT', 'Output format (default: by the extension of --out, else html).'),
+	part: choice(['evaluations'], 'PART', "Only the evaluations of a run's checkpoints."),
+} as const satisfies Options;
+
+export const reportVerb = defineVerb({
 	name: 'report',
-	usage: '<run or pipeline>... [--out FILE]',
-	summary:
-		'Write what a run, several runs, a pipeline, or one with several seeds came to as HTML or Markdown (docs/reports.md).',
-	options: [
-		[
-			'--out FILE',
-			'The file; one that is there is replaced (default: NAME-report.html in the current folder); -: standard output.',
-		],
-		['--format FORMAT', 'html or markdown (default: by the ending of --out, else html).'],
-		['--part evaluations', "The evaluations of a run's checkpoints alone."],
-	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments('report', args, options, { names: ['a run'], least: 1, most: 20 });
-		const format = formatOf(values.format, values.out);
+	group: 'Runs',
+	arguments: [{ name: 'run or pipeline', phrase: 'a run', type: 'path', max: 20 }],
+	summary: 'Write the results of a run, several runs or a pipeline as HTML or Markdown (docs/reports.md).',
+	options,
+	async run({ values, positionals, output }) {
+		const format = values.format ?? formatOf(values.out);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		try {
 			const options = { now: Date.now() / 1000, signal: interrupt.signal };
-			const part = partOf(values.part);
+			const part: ReportPart = values.part ?? 'all';
 			if (positionals.length > 1 && part !== 'all') {
 				throw new Failure('invalid', '--part is for one run, and several are named.', 'Name one, or leave --part out.');
 			}
@@ -67,19 +59,10 @@ export const reportVerb: Verb = {
 			release();
 		}
 	},
-};
+});
 
-function partOf(named: string | undefined): ReportPart {
-	if (named === undefined) return 'all';
-	if (named === 'evaluations') return named;
-	throw new Failure('invalid', `--part is "${named}".`, 'It can be evaluations.');
-}
-
-function formatOf(named: string | undefined, out: string | undefined): Format {
-	if (named === undefined) return out !== undefined && /\.(md|markdown)$/i.test(out) ? 'markdown' : 'html';
-	if (Object.hasOwn(renderers, named)) return named as Format;
-	throw new Failure('invalid', `--format is "${named}".`, 'It can be html or markdown.');
-}
+const formatOf = (out: string | undefined): Format =>
+	out !== undefined && /\.(md|markdown)$/i.test(out) ? 'markdown' : 'html';
 
 const safeName = (name: string) =>
 	name

@@ -2,26 +2,22 @@ import { Failure } from '../base/failure.ts';
 import { openRewardHosts } from '../rewards/openRewardHosts.ts';
 import { type RescoreDifference, type Rescoring, rescoreRun } from '../rewards/rescoreRun.ts';
 import { requireOwnRun } from '../runs/foreignCode.ts';
-import { agreement, runCodeHelp, runCodeOption } from './agreement.ts';
+import { agreement, runCodeOption } from './agreement.ts';
 import { printable } from './cliOutput.ts';
 import { findRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
+import { text } from './options.ts';
 import { formatNumber } from './textForms.ts';
-import type { Verb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
-export const rescoreVerb: Verb = {
+export const rescoreVerb = defineVerb({
 	name: 'rescore',
-	usage: '<run>',
-	summary: "Score a run's recorded rollouts again with its own copies of the rewards; exit 1 when a value differs.",
-	options: [['--steps A-B', 'Only rollouts of these steps.'], runCodeHelp],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments(
-			'rescore',
-			args,
-			{ steps: { type: 'string' }, ...runCodeOption },
-			{ names: ['a run'], least: 1, most: 1 },
-		);
+	group: 'Rewards',
+	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
+	summary:
+		"Score a run's recorded rollouts again with its own copies of the rewards. Exit status 1 if a value differs.",
+	options: { steps: text('A-B', 'Only rollouts of these steps.'), ...runCodeOption },
+	async run({ values, positionals, output }) {
 		const steps = parseSteps(values.steps);
 		const run = await findRun(positionals[0] as string);
 		await requireOwnRun(run, 'rewards', agreement(output, values['run-code']));
@@ -42,7 +38,7 @@ export const rescoreVerb: Verb = {
 			release();
 		}
 	},
-};
+});
 
 /** `3-7` or `3`. */
 export function parseSteps(text: string | undefined): { first: number; last: number } | undefined {

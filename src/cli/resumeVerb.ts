@@ -3,44 +3,31 @@ import { Failure } from '../base/failure.ts';
 import { runOfCheckpoint } from '../runs/prepareRun.ts';
 import { stepOf } from '../runs/runFiles.ts';
 import { branchRun, resumeRun } from '../runs/startRun.ts';
-import { agreement, runCodeHelp, runCodeOption } from './agreement.ts';
+import { agreement, runCodeOption } from './agreement.ts';
 import { findRun } from './findRun.ts';
 import { foregroundRun } from './foregroundRun.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { changeHelp, changeOptions, recipeChanges } from './runVerb.ts';
-import type { Verb } from './verb.ts';
+import { flag, group, integer } from './options.ts';
+import { changeOptions, recipeChanges } from './runVerb.ts';
+import { defineVerb } from './verb.ts';
 
-export const resumeVerb: Verb = {
+export const resumeVerb = defineVerb({
 	name: 'resume',
-	usage: '<run>',
+	group: 'Train',
+	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
 	summary: 'Continue a stopped, crashed or paused run, or start a new run from one of its checkpoints.',
-	options: [
-		['--checkpoint STEP', 'Start a new run, beside the old one, from the checkpoint of this step.'],
-		...changeHelp.map(([option, text]) => [option, `With --checkpoint: ${text}`] as const),
-		runCodeHelp,
-		['--detach', 'Return as soon as the engine works.'],
-		['--summary', 'End with one line of JSON, as of run.'],
-	],
-	async run({ args, output, engine }) {
-		const { values, positionals } = parseArguments(
-			'resume',
-			args,
-			{
-				...changeOptions,
-				...runCodeOption,
-				checkpoint: { type: 'string' },
-				detach: { type: 'boolean' },
-				summary: { type: 'boolean' },
-			},
-			{ names: ['a run'], least: 1, most: 1 },
-		);
+	options: {
+		checkpoint: integer('STEP', 'Start a new run beside the old one from the checkpoint of this step.'),
+		...runCodeOption,
+		detach: flag('Return as soon as the engine is running.'),
+		summary: flag('End with one line of JSON, as run does.'),
+		...group('With --checkpoint', changeOptions),
+	},
+	async run({ values, positionals, output, engine }) {
 		const named = positionals[0] as string;
 		const run = await findRun(named);
 		// The folder of a checkpoint names its step.
 		const path = resolve(named);
-		const step =
-			wholeNumber(values.checkpoint, '--checkpoint') ??
-			(runOfCheckpoint(path) === path ? null : stepOf(basename(path)));
+		const step = values.checkpoint ?? (runOfCheckpoint(path) === path ? null : stepOf(basename(path)));
 		const changes = recipeChanges(values);
 		if (step === null && Object.keys(changes).length > 0) {
 			throw new Failure(
@@ -59,4 +46,4 @@ export const resumeVerb: Verb = {
 			},
 		});
 	},
-};
+});

@@ -9,8 +9,8 @@ import { createMathComparer, type MathComparer } from '../rewards/mathVerifier.t
 import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
 import { openNamed } from '../runs/safeFile.ts';
 import { printable } from './cliOutput.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { path } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 /** A line of a pairs file. Other keys are left alone. */
 const pairSchema = v.looseObject({
@@ -20,19 +20,21 @@ const pairSchema = v.looseObject({
 
 const words: Readonly<Record<string, string>> = { '1': 'right', '0': 'wrong', null: 'undecided' };
 
-export const rewardMathVerb: Verb = {
+export const rewardMathVerb = defineVerb({
 	name: 'reward-math',
+	group: 'Rewards',
 	usage: '<gold> <prediction> | --pairs FILE',
+	arguments: [
+		{ name: 'gold', phrase: 'a gold answer', type: 'text', optional: true },
+		{ name: 'prediction', phrase: 'a prediction', type: 'text', optional: true },
+	],
 	summary:
-		"Say the accuracy reward's verdict on an answer: 1 right, 0 wrong, null when the gold answer cannot be read.",
-	options: [['--pairs FILE', 'JSONL with {"gold", "prediction"} on each line; prints one verdict a line, in order.']],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments(
-			'reward-math',
-			answersLast(args),
-			{ pairs: { type: 'string' } },
-			{ names: ['a gold answer', 'a prediction'], least: 0, most: 2 },
-		);
+		'Show how the accuracy reward judges an answer: 1 correct, 0 incorrect, null if the gold answer cannot be parsed.',
+	options: {
+		pairs: path('FILE', 'JSONL with {"gold", "prediction"} on each line: prints one verdict per line, in order.'),
+	},
+	reorder: answersLast,
+	async run({ values, positionals, output }) {
 		if (values.pairs !== undefined) {
 			if (positionals.length > 0) {
 				throw new Failure(
@@ -59,7 +61,7 @@ export const rewardMathVerb: Verb = {
 		output.line(printable(`${value} ${words[String(value)]}: ${reason}`));
 		return 0;
 	},
-};
+});
 
 /** A completion with answer tags is judged by its one answer section, as in training; all else by its last stated answer. */
 function judge(compare: MathComparer, gold: string, prediction: string): Verdict {

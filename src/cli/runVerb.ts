@@ -5,52 +5,40 @@ import { parseOverride } from '../runs/recipeOverrides.ts';
 import { startRun } from '../runs/startRun.ts';
 import { foregroundPipeline } from './foregroundPipeline.ts';
 import { foregroundRun } from './foregroundRun.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { choice, flag, integer, type Options, type OptionValues, repeatable, text } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 /** The options of every verb that starts a run from a recipe. */
 export const changeOptions = {
-	seed: { type: 'string' },
-	set: { type: 'string', multiple: true },
-	control: { type: 'string' },
-} as const;
+	seed: integer('N', "Random seed, instead of the recipe's."),
+	set: repeatable(text('KEY=VALUE', 'Override one key of the recipe, such as stages.1.steps=50.')),
+	control: choice(
+		['shuffle'],
+		'NAME',
+		'Control experiment. shuffle: permute the advantages of every grpo stage, so that the run cannot learn.',
+	),
+} as const satisfies Options;
 
-export const changeHelp: Verb['options'] = [
-	['--seed N', "Seed of everything random, in place of the recipe's."],
-	['--set KEY=VALUE', 'Another value for one key of the recipe, such as stages.1.steps=50; may be repeated.'],
-	['--control shuffle', 'Permute the advantages of every grpo stage: a run that cannot learn.'],
-];
-
-export function recipeChanges(values: { seed?: string; set?: string[]; control?: string }): RecipeChanges {
-	const { seed, set, control } = values;
-	if (control !== undefined && control !== 'shuffle') {
-		throw new Failure('invalid', `--control is "${control}"; the only control experiment is "shuffle".`);
-	}
-	const number = wholeNumber(seed, '--seed');
+export function recipeChanges({ seed, set, control }: OptionValues<typeof changeOptions>): RecipeChanges {
 	return {
-		...(number === undefined ? {} : { seed: number }),
+		...(seed === undefined ? {} : { seed }),
 		...(set === undefined ? {} : { set: set.map(parseOverride) }),
 		...(control === undefined ? {} : { control }),
 	};
 }
 
-export const runVerb: Verb = {
+export const runVerb = defineVerb({
 	name: 'run',
-	usage: '<recipe>',
+	group: 'Train',
+	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
 	summary:
-		'Start a run of a recipe, or the pipeline of one whose stages have names, and follow it; Ctrl+C stops it with a checkpoint.',
-	options: [
-		...changeHelp,
-		['--detach', 'Return as soon as the engine works; it goes on by itself.'],
-		['--summary', 'End with one line of JSON: held-out accuracy before and after GRPO, and times.'],
-	],
-	async run({ args, output, engine }) {
-		const { values, positionals } = parseArguments(
-			'run',
-			args,
-			{ ...changeOptions, detach: { type: 'boolean' }, summary: { type: 'boolean' } },
-			{ names: ['a recipe file'], least: 1, most: 1 },
-		);
+		'Start and follow a run, or a pipeline if the stages of the recipe have names. Ctrl+C stops it with a checkpoint.',
+	options: {
+		...changeOptions,
+		detach: flag('Return as soon as the engine is running. The run continues in the background.'),
+		summary: flag('End with one line of JSON: held-out accuracy before and after GRPO, and times.'),
+	},
+	async run({ values, positionals, output, engine }) {
 		const changes = recipeChanges(values);
 		const recipe = positionals[0] as string;
 		if ((await readPipelineFile(recipe, changes)) !== null) {
@@ -70,4 +58,4 @@ export const runVerb: Verb = {
 			start: (options) => startRun(recipe, changes, { engine, ...options }),
 		});
 	},
-};
+});

@@ -4,26 +4,20 @@ import { checkIsolation } from '../rewards/sandbox/isolation/checkIsolation.ts';
 import { parseSandboxMode, sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { text } from './options.ts';
+import { defineVerb } from './verb.ts';
 
-export const sandboxCheckVerb: Verb = {
+export const sandboxCheckVerb = defineVerb({
 	name: 'sandbox-check',
-	usage: '[--sandbox MODE]',
-	summary: 'Try to get out of the sandbox that runs code of models, and report what held.',
-	options: [
-		[
-			'--sandbox MODE',
-			`auto, bubblewrap, container:IMAGE or unsafe (default: ${sandboxVariable} of the environment, else auto).`,
-		],
-	],
-	async run({ args, output }) {
-		const { values } = parseArguments(
-			'sandbox-check',
-			args,
-			{ sandbox: { type: 'string' } },
-			{ names: [], least: 0, most: 0 },
-		);
+	group: 'Setup',
+	summary: 'Try to escape the sandbox that runs model-written code, and report what held.',
+	options: {
+		sandbox: text(
+			'MODE',
+			`auto, bubblewrap, container:IMAGE or unsafe (default: the environment variable ${sandboxVariable}, else auto).`,
+		),
+	},
+	async run({ values, output }) {
 		const abort = new AbortController();
 		const stop = onInterrupt(() => abort.abort());
 		try {
@@ -41,7 +35,7 @@ export const sandboxCheckVerb: Verb = {
 			stop();
 		}
 	},
-};
+});
 
 const words: Readonly<Record<IsolationAttempt['outcome'], string>> = {
 	held: 'held',

@@ -15,100 +15,73 @@ import { type SearchBudget, searchBudgetSchema } from '../protocol/treeLog.ts';
 import { listCheckpoints, manifestName } from '../runs/checkpointFiles.ts';
 import { readSmallFile } from '../runs/safeFile.ts';
 import { findRun } from './findRun.ts';
+import { group, integer, number, type Options, type OptionValues, path, repeatable, text } from './options.ts';
 
 /*
  * How a policy, a strategy, scorers and budgets are named on the command line: what `search`, `solve`, `serve`,
  * `compare-strategies`, `generate-data` and `reflexion` share.
  */
 
-const text = { type: 'string' } as const;
-
 /** A policy by itself. */
-export const policyOptions = {
-	policy: text,
-	model: text,
-	api: text,
-	'key-variable': text,
-	system: text,
-} as const;
-
-/** All of a search's specification. */
-export const searchOptions = {
-	...policyOptions,
-	spec: text,
-	strategy: text,
-	param: { type: 'string', multiple: true },
-	guide: text,
-	judge: text,
-	reward: text,
-	budget: text,
-	temperature: text,
-	'top-p': text,
-	'max-tokens': text,
-	'max-step-tokens': text,
-	alternatives: text,
-	split: text,
-	concurrency: text,
-	seed: text,
-} as const;
-
-type Values<T> = { readonly [K in keyof T]?: T[K] extends { multiple: true } ? string[] : string };
-export type PolicyValues = Values<typeof policyOptions>;
-export type SearchValues = Values<typeof searchOptions>;
-
-export const policyOptionLines: readonly (readonly [string, string])[] = [
-	[
-		'--policy P',
+export const policyOptions = group('Policy', {
+	policy: path(
+		'P',
 		"A checkpoint's folder, a run (RUN, RUN@12, RUN@best, RUN@live), http://HOST/v1, a script (.json, .jsonl), or JSON.",
-	],
-	['--model NAME', "The server's model (default: the only one that it has, else it must be named)."],
-	['--api API', "The server's chat (default) or completions."],
-	['--key-variable NAME', 'The environment variable with the API key of the server; a file cannot name it for you.'],
-	['--system TEXT', 'System message for the server.'],
-];
+	),
+	model: text('NAME', 'Model of the server. Required if it has several.'),
+	api: text('API', 'API of the server: chat (default) or completions.'),
+	'key-variable': text('NAME', 'Environment variable with the API key of the server. Files cannot name it.'),
+	system: text('TEXT', 'System message for the server.'),
+});
 
-export const searchOptionLines: readonly (readonly [string, string])[] = [
-	...policyOptionLines,
-	['--strategy NAME', 'best-of-n, beam, mcts, ...; default: best-of-n with a scorer, else self-consistency.'],
-	['--param NAME=VALUE', 'A parameter of the strategy; may be repeated: --param n=16. Values are JSON, or text.'],
-	[
-		'--guide SCORER',
-		'Gives values to thoughts: self-evaluation, mean-logprob, self-certainty, majority, value, process, reward:NAME, JSON.',
-	],
-	['--judge SCORER', 'Chooses among what is final; default: the guide.'],
-	[
-		'--reward R',
-		'The same as --guide reward:R; R is a built-in reward, or FILE#NAME. gold:R looks at the gold answer.',
-	],
-	[
-		'--budget LIST',
-		'What the search may use up: --budget tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).',
-	],
-	['--temperature T', 'Of sampling (default 1); --top-p P likewise.'],
-	['--max-tokens N', 'Of a whole completion; --max-step-tokens N of a step (default 256).'],
-	['--alternatives N', 'Log each token, with so many alternatives where the policy tells them.'],
-	['--split RULE', 'Where a step ends: lines (default), paragraphs, sentences, tokens-16, completion, text=TEXT.'],
-	['--concurrency N', 'Requests under way at a time (default 8).'],
-	['--seed S', 'Of all that is random (default 0).'],
-	['--spec FILE', 'All of this as JSON; what is given besides goes before it.'],
-];
+/** The complete specification of a search. */
+export const searchOptions = {
+	...group('Search', {
+		strategy: text('NAME', 'best-of-n, beam, mcts, ... (default: best-of-n with a scorer, else self-consistency).'),
+		param: repeatable(text('NAME=VALUE', 'Parameter of the strategy, such as n=16. Values are JSON or text.')),
+		guide: text(
+			'SCORER',
+			'Scorer of steps: self-evaluation, mean-logprob, self-certainty, majority, value, process, reward:NAME, or JSON.',
+		),
+		judge: text('SCORER', 'Scorer that chooses among final answers (default: the guide).'),
+		reward: text('R', 'Same as --guide reward:R. R is a built-in reward or FILE#NAME; gold:R uses the gold answer.'),
+		budget: text('LIST', 'Limits such as tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).'),
+		split: text('RULE', 'Where a step ends: lines (default), paragraphs, sentences, tokens-16, completion, text=TEXT.'),
+		concurrency: integer('N', 'Concurrent requests (default 8).'),
+		seed: integer('S', 'Random seed (default 0).'),
+		spec: path('FILE', 'All settings as JSON. Options given beside it take precedence.'),
+	}),
+	...group('Sampling', {
+		temperature: number('T', 'Sampling temperature (default 1).'),
+		'top-p': number('P', 'Nucleus sampling threshold (default 1).'),
+		'max-tokens': integer('N', 'Max tokens of a completion.'),
+		'max-step-tokens': integer('N', 'Max tokens of a step (default 256).'),
+		alternatives: integer('N', 'Log each token with its N most likely alternatives, if the policy reports them.'),
+	}),
+	...policyOptions,
+} as const satisfies Options;
+
+export type PolicyValues = OptionValues<typeof policyOptions>;
+export type SearchValues = OptionValues<typeof searchOptions>;
 
 /** A search as the command line describes it. Fails with `invalid` or `missing`, naming the option. */
 export async function searchSpecOf(values: SearchValues): Promise<SearchSpec> {
-	const given = values.spec === undefined ? {} : await readObject(values.spec, '--spec');
-	const policy = await policyOf(values, given.policy);
+	const file = values.spec === undefined ? {} : await readObject(values.spec, '--spec');
+	const policy = await policyOf(values, file.policy);
 	const guide = values.guide ?? (values.reward === undefined ? undefined : `reward:${values.reward}`);
 	const sampling = {
-		...(given.sampling as object | undefined),
-		...number('temperature', values.temperature, '--temperature'),
-		...number('topP', values['top-p'], '--top-p'),
-		...number('maxTokens', values['max-tokens'], '--max-tokens'),
-		...number('maxStepTokens', values['max-step-tokens'], '--max-step-tokens'),
-		...number('tokens', values.alternatives, '--alternatives'),
+		...(file.sampling as object | undefined),
+		...given({
+			temperature: values.temperature,
+			topP: values['top-p'],
+			maxTokens: values['max-tokens'],
+			maxStepTokens: values['max-step-tokens'],
+			tokens: values.alternatives,
+		}),
 	};
 	const spec: Record<string, unknown> = {
 		strategy: guide === undefined && values.judge === undefined ? 'self-consistency' : 'best-of-n',
-		...given,
+		...file,
 		...(values.strategy === undefined
 			? {}
 			: { strategy: values.strategy, ...(values.spec === undefined ? {} : { params: {} }) }),
@@ -118,8 +91,7 @@ export async function searchSpecOf(values: SearchValues): Promise<SearchSpec> {
 		...(guide === undefined ? {} : { guide: await scorerOf(guide, '--guide') }),
 		...(values.judge === undefined ? {} : { judge: await scorerOf(values.judge, '--judge') }),
 		...(values.budget === undefined ? {} : { budget: budgetOf(values.budget) }),
-		...number('concurrency', values.concurrency, '--concurrency'),
-		...number('seed', values.seed, '--seed'),
+		...given({ concurrency: values.concurrency, seed: values.seed }),
 	};
 	if (values.param !== undefined) spec.params = { ...(spec.params as object | undefined), ...paramsOf(values.param) };
 	return decodeOrThrow(searchSpecSchema, spec satisfies Partial<Record<keyof SearchSpecInput, unknown>>, 'The search');
@@ -309,11 +281,9 @@ function paramValue(written: string): unknown {
 	}
 }
 
-function number(name: string, written: string | undefined, option: string): Record<string, number> {
-	if (written === undefined) return {};
-	const value = Number(written);
-	if (written.trim() !== '' && Number.isFinite(value)) return { [name]: value };
-	throw new Failure('invalid', `${option} is "${written}", which is not a number.`, `Write it like ${option} 1.`);
+/** The entries that have a value. */
+export function given(entries: Record<string, unknown>): Record<string, unknown> {
+	return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
 }
 
 async function readObject(path: string, option: string): Promise<Record<string, unknown>> {

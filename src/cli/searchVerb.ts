@@ -16,61 +16,45 @@ import { continueSearch, type SearchSession, startSearch } from '../search/searc
 import { type CliOutput, printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { budgetOf, type SearchValues, searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import { group, integer, type Options, type OptionValues, path, text } from './options.ts';
+import { budgetOf, type SearchValues, searchOptions, searchSpecOf } from './searchArguments.ts';
+import { defineVerb, type VerbContext } from './verb.ts';
 
 /** The problem of a search, and its gold answer. */
-export const problemOptions = {
-	answer: { type: 'string' },
-	dataset: { type: 'string' },
-	row: { type: 'string' },
-} as const;
-
-export const problemOptionLines: Verb['options'] = [
-	['--answer TEXT', 'The gold answer: the result says whether it was found.'],
-	[
-		'--dataset FILE',
-		'Take the problem of a JSONL file in place of the argument; --row N is which (from 1, default 1).',
-	],
-];
+export const problemOptions = group('Problem', {
+	answer: text('TEXT', 'Gold answer: the result shows whether it was found.'),
+	dataset: path('FILE', 'Take the problem from a JSONL file instead of the argument.'),
+	row: integer('N', 'Row of the dataset, from 1 (default 1).', 1),
+});
 
 const options = {
-	...searchOptions,
 	...problemOptions,
-	log: { type: 'string' },
-	continue: { type: 'string' },
-} as const;
+	log: path('FILE', "Log file (default: searches/ of the policy's run, else of the current folder)."),
+	continue: path('LOG', 'Continue the search of a log, with the budget of --budget.'),
+	...searchOptions,
+} as const satisfies Options;
 
-type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
+type Values = OptionValues<typeof options>;
 
-/** With all else a policy is named anew. */
-const goesOnWith: readonly string[] = ['continue', 'budget', 'json', 'policy', 'spec'];
+/** Any other option requires that a policy is named again. */
+const continueOptions: readonly string[] = ['continue', 'budget', 'policy', 'spec'];
 
-/** The live line is drawn so often, in milliseconds. */
+/** Interval of the live line in milliseconds. */
 export const drawMs = 200;
 
-export const searchVerb: Verb = {
+export const searchVerb = defineVerb({
 	name: 'search',
-	usage: '<problem> --policy P [--strategy S]',
-	summary: 'Search for the answer of one problem, and write the tree to a log; Ctrl+C ends it.',
-	options: [
-		...problemOptionLines,
-		...searchOptionLines,
-		['--log FILE', "The log; default: searches/ of the policy's run, else of the current folder."],
-		['--continue LOG', 'Let the search of a log go on, in place of a new one, with the budget that --budget names.'],
-	],
-	async run(context) {
-		const { values, positionals } = parseArguments('search', context.args, options, {
-			names: ['a problem'],
-			least: 0,
-			most: 1,
-		});
+	group: 'Search and evaluate',
+	usage: '<problem> --policy P [options]',
+	arguments: [{ name: 'problem', phrase: 'a problem', type: 'text', optional: true }],
+	summary: 'Search for the answer of one problem and log the tree. Ctrl+C stops the search.',
+	options,
+	async run({ values, positionals, ...context }) {
 		if (values.continue === undefined) return started(values, positionals[0], context);
 		requireNoProblem(values, positionals[0]);
 		return wentOn(values, context);
 	},
-};
+});
 
 async function started(
 	values: SearchValues & { readonly log?: string } & ProblemValues,
@@ -88,7 +72,7 @@ async function started(
 /** A search that goes on has its problem, its settings and its place in its log. */
 function requireNoProblem(values: Values, text: string | undefined): void {
 	const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-	const spare = given.filter((name) => !goesOnWith.includes(name) && !(values.policy ?? values.spec));
+	const spare = given.filter((name) => !continueOptions.includes(name) && !(values.policy ?? values.spec));
 	const wrong = [
 		...(text === undefined ? [] : ['a problem']),
 		...given.filter((name) => name in problemOptions || name === 'log').map((name) => `--${name}`),
@@ -201,7 +185,7 @@ function textOf({ tree }: SearchSession, best: readonly number[]): string {
 		.join('');
 }
 
-export type ProblemValues = { readonly answer?: string; readonly dataset?: string; readonly row?: string };
+export type ProblemValues = OptionValues<typeof problemOptions>;
 
 /** The problem that is written out, or the row of a dataset. Fails with `invalid` or `missing`. */
 export async function problemOf(values: ProblemValues, text: string | undefined, verb: string): Promise<SearchProblem> {
@@ -216,7 +200,7 @@ export async function problemOf(values: ProblemValues, text: string | undefined,
 	}
 	const answer = values.answer ?? null;
 	if (text !== undefined) return { prompt: text, answer, row: {} };
-	const problem = await readProblemRow(resolve(values.dataset as string), wholeNumber(values.row, '--row') ?? 1);
+	const problem = await readProblemRow(resolve(values.dataset as string), values.row ?? 1);
 	return { ...problem, answer: answer ?? problem.answer };
 }
 

@@ -6,70 +6,63 @@ import type { RequestRecord, SystemMessages } from '../search/serve/reasonerApp.
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
-import type { Verb } from './verb.ts';
-
-const options = {
-	...searchOptions,
-	port: { type: 'string' },
-	token: { type: 'string' },
-	'no-token': { type: 'boolean' },
-	'allow-origin': { type: 'string', multiple: true },
-	name: { type: 'string' },
-	'system-messages': { type: 'string' },
-	'max-requests': { type: 'string' },
-	'max-waiting': { type: 'string' },
-	'max-body': { type: 'string' },
-	'token-file': { type: 'string' },
-	timeout: { type: 'string' },
-	grace: { type: 'string' },
-} as const;
+import { choice, flag, group, integer, type Options, path, repeatable, text } from './options.ts';
+import { searchOptions, searchSpecOf } from './searchArguments.ts';
+import { defineVerb } from './verb.ts';
 
 const tokenVariable = 'REASONING_LAB_TOKEN';
 const defaults = { port: 8420, timeout: 300, nodes: 10_000, grace: 30 } as const;
 
-export const serveVerb: Verb = {
+const options = {
+	...group('Server', {
+		port: integer('N', `Port on 127.0.0.1 (default ${defaults.port}; 0: any free port).`),
+		name: text('NAME', "Model name (default: the policy's name, with other characters as hyphens)."),
+		'system-messages': choice(
+			['keep', 'prepend', 'drop'],
+			'HOW',
+			'What to do with system messages (default keep). prepend: put them before the problem.',
+		),
+		timeout: integer(
+			'SECONDS',
+			`Time limit of a search, which then answers with what it has (default ${defaults.timeout}; max ${defaults.nodes} nodes unless --budget sets nodes).`,
+		),
+		grace: integer(
+			'SECONDS',
+			`How long running requests may continue after Ctrl+C (default ${defaults.grace}). A second Ctrl+C ends them.`,
+		),
+		'max-requests': integer('N', 'Max concurrent searches (default 8).'),
+		'max-waiting': integer('N', 'Max queued requests (default 1000).'),
+		'max-body': integer('BYTES', 'Max size of a request (default 1048576).'),
+	}),
+	...group('Access', {
+		'token-file': path(
+			'FILE',
+			`File with the token that clients must send (default: the variable ${tokenVariable}, else a new token, which is printed).`,
+		),
+		token: text('TEXT', 'The token itself. Other users of this machine may see it in the process list.'),
+		'no-token': flag('Require no token: every program of every user of this machine has access.'),
+		'allow-origin': repeatable(text('URL', 'Web page that may use the API.')),
+	}),
+	...searchOptions,
+} as const satisfies Options;
+
+export const serveVerb = defineVerb({
 	name: 'serve',
-	usage: '--policy P [--strategy S] [--reward R]',
+	group: 'Search and evaluate',
+	usage: '--policy P [options]',
 	summary: 'Serve searches as an OpenAI-compatible API on this machine (docs/reasoner-api.md).',
-	options: [
-		...searchOptionLines,
-		['--port N', `On 127.0.0.1 (default ${defaults.port}); 0: one that is free.`],
-		[
-			'--token-file FILE',
-			`A file with what clients must send; default: the variable ${tokenVariable}, else a new token, which is printed.`,
-		],
-		['--token TEXT', 'The same as text; other users of the machine may see it in the list of processes.'],
-		['--no-token', 'Whoever can reach the port may use it: every program of every user of this machine.'],
-		['--allow-origin URL', 'A web page that may use it; may be repeated.'],
-		['--name NAME', "Name of the model; default: the policy's, with - for blanks and other marks."],
-		[
-			'--system-messages HOW',
-			'keep (default), prepend to the problem, or drop: for policies that take no instructions.',
-		],
-		['--max-requests N', 'Requests that search at a time (default 8); --max-waiting N: that wait (default 1000).'],
-		['--max-body BYTES', 'Of a request (default 1048576).'],
-		[
-			'--timeout SECONDS',
-			`Of a search (default ${defaults.timeout}; ${defaults.nodes} nodes unless --budget sets nodes); it then answers with what it has.`,
-		],
-		['--grace SECONDS', `What runs may go on after Ctrl+C (default ${defaults.grace}); a second Ctrl+C ends it.`],
-	],
-	async run({ args, output, engine }) {
-		const { values } = parseArguments('serve', args, options, { names: [], least: 0, most: 0 });
+	options,
+	async run({ values, output, engine, args }) {
 		const token = await tokenOf(values);
-		const number = (name: keyof typeof values, otherwise: number) =>
-			wholeNumber(values[name] as string | undefined, `--${name}`) ?? otherwise;
-		const port = number('port', defaults.port);
+		const { port = defaults.port } = values;
 		if (port > 65_535) throw new Failure('invalid', `--port is ${port}.`, 'Choose one up to 65535.');
 		const how = systemMessagesOf(values['system-messages']);
 		const given = await searchSpecOf(values);
 		const spec = {
 			...given,
-			budget: { seconds: number('timeout', defaults.timeout), nodes: defaults.nodes, ...given.budget },
+			budget: { seconds: values.timeout ?? defaults.timeout, nodes: defaults.nodes, ...given.budget },
 		};
-		const graceMs = number('grace', defaults.grace) * 1000;
+		const graceMs = (values.grace ?? defaults.grace) * 1000;
 		const [{ createReasoner }, { newToken, serveReasoner }, { defaultReasonerLimits: limits }] = await Promise.all([
 			import('../search/createReasoner.ts'),
 			import('../search/serve/reasonerServer.ts'),
@@ -89,9 +82,9 @@ export const serveVerb: Verb = {
 					token: secret,
 					origins: values['allow-origin'] ?? [],
 					limits: {
-						bodyBytes: number('max-body', limits.bodyBytes),
-						running: Math.max(1, number('max-requests', limits.running)),
-						waiting: number('max-waiting', limits.waiting),
+						bodyBytes: values['max-body'] ?? limits.bodyBytes,
+						running: Math.max(1, values['max-requests'] ?? limits.running),
+						waiting: values['max-waiting'] ?? limits.waiting,
 					},
 					...(values.name === undefined ? {} : { model: values.name }),
 					...(how === undefined ? {} : { systemMessages: how }),
@@ -134,7 +127,7 @@ export const serveVerb: Verb = {
 			release();
 		}
 	},
-};
+});
 
 /** What was chosen; null: none is asked for; undefined: nothing was said. */
 async function tokenOf(values: {

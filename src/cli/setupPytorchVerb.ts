@@ -14,43 +14,39 @@ import { deviceWishes } from '../environment/setup/torchBuild.ts';
 
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { oneOf, parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { choice, flag, type Options, path, repeatable, text } from './options.ts';
+import { oneOf } from './parseArguments.ts';
+import { defineVerb } from './verb.ts';
 import { packageVersion } from './versionVerb.ts';
 
 const options = {
-	python: { type: 'string' },
-	folder: { type: 'string' },
-	device: { type: 'string' },
-	installer: { type: 'string' },
-	'index-url': { type: 'string' },
-	'pip-argument': { type: 'string', multiple: true },
-	with: { type: 'string', multiple: true },
-	requirements: { type: 'string' },
-	plan: { type: 'boolean' },
-	again: { type: 'boolean' },
-	remove: { type: 'boolean' },
-} as const;
+	python: path('PATH', 'Python to create it with (default: the best on this machine).'),
+	device: choice(deviceWishes, 'DEVICE', 'Build of torch (default auto, by the hardware).'),
+	with: repeatable(
+		text('EXTRA', `Also install: ${setupExtras.map((extra) => `${extra} (${extraWords[extra]})`).join('; ')}.`),
+	),
+	installer: choice(installerWishes, 'NAME', 'Installer to use (default auto).'),
+	'index-url': text('URL', "Package index to use instead of the installer's default."),
+	'pip-argument': repeatable(text('ARG', 'Extra argument for pip or uv pip, as --pip-argument=ARG.')),
+	requirements: path(
+		'FOLDER',
+		'Other versions: a folder with base.txt, ray.txt, gpu.txt, vllm.txt, qlora.txt, uv.txt.',
+	),
+	folder: path(
+		'FOLDER',
+		`Folder of the environment (default: the environment variable ${folderVariable}, else in the data folder).`,
+	),
+	plan: flag('Show what would be installed, and install nothing.'),
+	again: flag('Recreate an existing environment.'),
+	remove: flag('Remove the environment.'),
+} as const satisfies Options;
 
-export const setupPytorchVerb: Verb = {
+export const setupPytorchVerb = defineVerb({
 	name: 'setup-pytorch',
-	usage: '[--device WISH] [--with EXTRA]...',
-	summary: 'Make the Python environment of the PyTorch engine; Ctrl+C takes it back.',
-	options: [
-		['--python PATH', 'The Python to make it with (default: the best of this machine).'],
-		['--device WISH', 'auto, cpu, cuda or rocm: which build of torch (default: auto, by what the machine has).'],
-		['--with EXTRA', `Install more: ${setupExtras.map((extra) => `${extra} (${extraWords[extra]})`).join('; ')}.`],
-		['--installer NAME', 'auto, uv or pip (default: auto).'],
-		['--index-url URL', "The package index in place of the installer's own."],
-		['--pip-argument ARG', 'One more argument for pip or uv pip; may be given several times, as --pip-argument=ARG.'],
-		['--requirements FOLDER', 'Other versions: a folder with base.txt, ray.txt, gpu.txt, vllm.txt, qlora.txt, uv.txt.'],
-		['--folder FOLDER', `Where it lies (default: ${folderVariable} of the environment, else the data folder).`],
-		['--plan', 'Say what would be installed, and install nothing.'],
-		['--again', 'Make it anew although one is there.'],
-		['--remove', 'Remove it.'],
-	],
-	async run({ args, output }) {
-		const { values } = parseArguments('setup-pytorch', args, options, { names: [], least: 0, most: 0 });
+	group: 'Setup',
+	summary: 'Create the Python environment of the PyTorch engine. Ctrl+C undoes it.',
+	options,
+	async run({ values, output }) {
 		const folder = ManagedFolder.at(values.folder === undefined ? null : resolve(values.folder));
 		const abort = new AbortController();
 		const stop = onInterrupt(() => abort.abort());
@@ -63,8 +59,8 @@ export const setupPytorchVerb: Verb = {
 				.flatMap((names) => names.split(','))
 				.map((name) => oneOf(name, setupExtras, '--with')),
 			choices: {
-				device: oneOf(values.device ?? 'auto', deviceWishes, '--device'),
-				installer: oneOf(values.installer ?? 'auto', installerWishes, '--installer'),
+				device: values.device ?? 'auto',
+				installer: values.installer ?? 'auto',
 				indexUrl: values['index-url'] ?? null,
 				pipArguments: values['pip-argument'] ?? [],
 			},
@@ -92,7 +88,7 @@ export const setupPytorchVerb: Verb = {
 			stop();
 		}
 	},
-};
+});
 
 async function setUp(choices: SetupOptions, output: CliOutput): Promise<number> {
 	let shown = '';

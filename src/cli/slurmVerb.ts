@@ -6,48 +6,34 @@ import { leastNode } from '../base/nodeVersion.ts';
 import { slurmScript } from '../core/scaling/slurmScript.ts';
 import { changed, prepareRun } from '../runs/prepareRun.ts';
 import { readRecipeFile } from '../runs/recipeFile.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { changeHelp, changeOptions, recipeChanges } from './runVerb.ts';
-import type { Verb } from './verb.ts';
+import { integer, path, text } from './options.ts';
+import { changeOptions, recipeChanges } from './runVerb.ts';
+import { defineVerb } from './verb.ts';
 
-export const slurmVerb: Verb = {
+export const slurmVerb = defineVerb({
 	name: 'slurm',
-	usage: '<recipe>',
-	summary: 'Prepare a run for a Slurm cluster: its folder, and in it a script for sbatch.',
-	options: [
-		['--nodes N', 'Nodes (default 1).'],
-		['--gpus-per-node N', 'GPUs of a node, one process each (default 8, with "device": "cpu" 0: processors alone).'],
-		['--cpus-per-node N', 'Processors of a node (default 8).'],
-		['--time T', 'Longest time, as Slurm takes it (default 24:00:00).'],
-		['--partition P, --account A, --mem M', "Slurm's own, as they are."],
-		[
-			'--python PATH',
-			"Python with the trainer's packages, on all nodes (default: REASONING_LAB_PYTORCH, else python3).",
-		],
-		['--node PATH', 'Node on the first node (default: REASONING_LAB_NODE, else node on the PATH there).'],
-		...changeHelp,
-	],
-	async run({ args, output, engine }) {
-		const { values, positionals } = parseArguments(
-			'slurm',
-			args,
-			{
-				...changeOptions,
-				nodes: { type: 'string' },
-				'gpus-per-node': { type: 'string' },
-				'cpus-per-node': { type: 'string' },
-				time: { type: 'string' },
-				partition: { type: 'string' },
-				account: { type: 'string' },
-				mem: { type: 'string' },
-				python: { type: 'string' },
-				node: { type: 'string' },
-			},
-			{ names: ['a recipe file'], least: 1, most: 1 },
-		);
-		const nodes = positive(wholeNumber(values.nodes, '--nodes') ?? 1, '--nodes');
-		const askedGpus = wholeNumber(values['gpus-per-node'], '--gpus-per-node');
-		const cpusPerNode = positive(wholeNumber(values['cpus-per-node'], '--cpus-per-node') ?? 8, '--cpus-per-node');
+	group: 'Train',
+	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
+	summary: 'Prepare a run for a Slurm cluster: its folder, with a script for sbatch.',
+	options: {
+		nodes: integer('N', 'Number of nodes (default 1).', 1),
+		'gpus-per-node': integer('N', 'GPUs per node, one process each (default 8; with "device": "cpu" 0).'),
+		'cpus-per-node': integer('N', 'CPU cores per node (default 8).', 1),
+		time: text('T', 'Time limit in Slurm format (default 24:00:00).'),
+		partition: text('P', 'Slurm partition.'),
+		account: text('A', 'Slurm account.'),
+		mem: text('M', 'Memory per node in Slurm format.'),
+		python: path(
+			'PATH',
+			"Python with the trainer's packages on all nodes (default: REASONING_LAB_PYTORCH, else python3).",
+		),
+		node: path('PATH', 'Node.js on the first node (default: REASONING_LAB_NODE, else node on the PATH there).'),
+		...changeOptions,
+	},
+	async run({ values, positionals, output, engine }) {
+		const nodes = values.nodes ?? 1;
+		const askedGpus = values['gpus-per-node'];
+		const cpusPerNode = values['cpus-per-node'] ?? 8;
 		const changes = recipeChanges(values);
 		const { recipe: read } = await readRecipeFile(resolve(positionals[0] as string), (value) =>
 			changed(value, changes),
@@ -92,9 +78,4 @@ export const slurmVerb: Verb = {
 		output.line(`  sbatch ${script}`);
 		return 0;
 	},
-};
-
-function positive(value: number, option: string): number {
-	if (value > 0) return value;
-	throw new Failure('invalid', `${option} is ${value}; it takes 1 or more.`);
-}
+});

@@ -4,23 +4,19 @@ import { OpenSearch } from '../search/openSearch.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
-import { searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
-import { problemOf, problemOptionLines, problemOptions } from './searchVerb.ts';
-import type { Verb } from './verb.ts';
+import {} from './options.ts';
+import { searchOptions, searchSpecOf } from './searchArguments.ts';
+import { problemOf, problemOptions } from './searchVerb.ts';
+import { defineVerb } from './verb.ts';
 
-export const solveVerb: Verb = {
+export const solveVerb = defineVerb({
 	name: 'solve',
-	usage: '<problem> --policy P [--strategy S] [--reward R]',
-	summary: 'Print the answer of one problem and nothing else; exit 1 when there is none. Leaves no log.',
-	options: [...problemOptionLines, ...searchOptionLines],
-	async run({ args, output, engine }) {
-		const { values, positionals } = parseArguments(
-			'solve',
-			args,
-			{ ...searchOptions, ...problemOptions },
-			{ names: ['a problem'], least: 0, most: 1 },
-		);
+	group: 'Search and evaluate',
+	usage: '<problem> --policy P [options]',
+	arguments: [{ name: 'problem', phrase: 'a problem', type: 'text', optional: true }],
+	summary: 'Print only the answer of one problem, without a log. Exit status 1 if there is none.',
+	options: { ...problemOptions, ...searchOptions },
+	async run({ values, positionals, output, engine, args }) {
 		const problem = await problemOf(values, positionals[0], 'solve');
 		const spec = await searchSpecOf(values);
 		const context = cliSearchContext(engine, args);
@@ -48,7 +44,7 @@ export const solveVerb: Verb = {
 			release();
 		}
 	},
-};
+});
 
 function whyNone(stop: StopReason, nodes: number): string {
 	if (stop === 'complete' || stop === 'solved' || stop === 'exhausted') {

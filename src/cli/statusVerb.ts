@@ -6,9 +6,9 @@ import { readAnnotation, readMetricsEnd } from '../runs/runReader.ts';
 import { readRunState } from '../runs/runStatus.ts';
 import { printable } from './cliOutput.ts';
 import { findRun, knownRuns } from './findRun.ts';
-import { parseArguments } from './parseArguments.ts';
+import {} from './options.ts';
 import { formatNumber, table } from './textForms.ts';
-import type { Verb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 interface ListedRun {
 	readonly folder: string;
@@ -42,13 +42,12 @@ function row({ folder, status, record, name, reward }: ListedRun): string[] {
 	);
 }
 
-export const statusVerb: Verb = {
+export const statusVerb = defineVerb({
 	name: 'status',
-	usage: '[run...]',
-	summary: 'Show runs: those named, or all that are known and below the current folder.',
-	options: [],
-	async run({ args, output }) {
-		const { positionals } = parseArguments('status', args, {}, { names: [], least: 0, most: Number.POSITIVE_INFINITY });
+	group: 'Train',
+	arguments: [{ name: 'run', phrase: 'a run', type: 'path', optional: true, max: Number.POSITIVE_INFINITY }],
+	summary: 'Show the named runs, or all known runs and those below the current folder.',
+	async run({ positionals, output }) {
 		const folders = positionals.length > 0 ? await Promise.all(positionals.map(findRun)) : await knownRuns();
 		const states = await Promise.all(folders.map(stateOf));
 		states.sort((a, b) => (b.record?.created ?? 0) - (a.record?.created ?? 0));
@@ -65,4 +64,4 @@ export const statusVerb: Verb = {
 		}
 		return 0;
 	},
-};
+});

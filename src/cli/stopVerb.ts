@@ -2,25 +2,20 @@ import { engineReleased } from '../runs/engineRelease.ts';
 import { endingMs } from '../runs/lockTimes.ts';
 import { claimsLife, readRunState } from '../runs/runStatus.ts';
 import { findRun } from './findRun.ts';
-import { parseArguments } from './parseArguments.ts';
+import { flag } from './options.ts';
 import { endEngineNow, stopEngine } from './stopEngine.ts';
-import type { Verb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
-export const stopVerb: Verb = {
+export const stopVerb = defineVerb({
 	name: 'stop',
-	usage: '<run>',
-	summary: 'Stop a run after its batch, with a checkpoint, and wait until it has stopped.',
-	options: [
-		['--no-checkpoint', 'Do not write a checkpoint; a resume begins at the last one.'],
-		['--now', 'End the process at once; a resume begins at the last checkpoint.'],
-	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments(
-			'stop',
-			args,
-			{ 'no-checkpoint': { type: 'boolean' }, now: { type: 'boolean' } },
-			{ names: ['a run'], least: 1, most: 1 },
-		);
+	group: 'Train',
+	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
+	summary: 'Stop a run after its current batch with a checkpoint, and wait until it has stopped.',
+	options: {
+		'no-checkpoint': flag('Write no checkpoint. A resume starts from the last one.'),
+		now: flag('End the process immediately. A resume starts from the last checkpoint.'),
+	},
+	async run({ values, positionals, output }) {
 		const folder = await findRun(positionals[0] as string);
 		const { record, status } = await readRunState(folder);
 		if (!claimsLife({ status })) {
@@ -40,4 +35,4 @@ export const stopVerb: Verb = {
 		output.line(`${folder} is ${after.status} at step ${after.record.step}.`);
 		return 0;
 	},
-};
+});

@@ -11,19 +11,18 @@ import { contextPoints, tokenTotals } from '../core/transcript/tokenTotals.ts';
 import type { Transcript } from '../core/transcript/transcript.ts';
 import { inspectArchiveText, isZip } from '../runs/inspectArchive.ts';
 import { printable } from './cliOutput.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import {} from './options.ts';
+import { defineVerb } from './verb.ts';
 
 /** Conversations of a file that are printed; `--json` has all. */
 const mostShown = 20;
 
-export const transcriptVerb: Verb = {
+export const transcriptVerb = defineVerb({
 	name: 'transcript',
-	usage: '<file> [--json]',
+	group: 'Data',
+	arguments: [{ name: 'file', phrase: 'a file', type: 'path' }],
 	summary: "Check an agent's chat log: calls, retries, critique, references, tokens.",
-	options: [],
-	async run({ args, output }) {
-		const { positionals } = parseArguments('transcript', args, {}, { names: ['a file'], least: 1, most: 1 });
+	async run({ positionals, output }) {
 		const path = resolve(positionals[0] as string);
 		const name = basename(path);
 		const file = readTranscript(await readText(path, name), name);
@@ -47,7 +46,7 @@ export const transcriptVerb: Verb = {
 		if (more > 0) output.line(`and ${more} more conversations (--json has all)`);
 		return 0;
 	},
-};
+});
 
 async function readText(path: string, name: string): Promise<string> {
 	// A pipe that nobody writes to is not waited for.

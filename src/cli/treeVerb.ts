@@ -5,29 +5,24 @@ import type { ReadTree } from '../core/search/formats/treeFormat.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import { readTreeFile } from '../search/formats/readTreeFile.ts';
 import { printable } from './cliOutput.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { integer } from './options.ts';
 import { formatNumber } from './textForms.ts';
 import { treeDrawing } from './treeDrawing.ts';
-import type { Verb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 /** Trees of a file that are listed; `--json` has all. */
 const mostListed = 20;
 
-export const treeVerb: Verb = {
+export const treeVerb = defineVerb({
 	name: 'tree',
-	usage: '<file> [--tree <n>] [--json]',
-	summary: 'Say what a search tree is, whoever wrote it, and draw it small.',
-	options: [['--tree <n>', 'which of the trees of the file, from 1; default 1']],
-	async run({ args, output }) {
-		const { positionals, values } = parseArguments(
-			'tree',
-			args,
-			{ tree: { type: 'string' } },
-			{ names: ['a file'], least: 1, most: 1 },
-		);
+	group: 'Search and evaluate',
+	arguments: [{ name: 'file', phrase: 'a file', type: 'path' }],
+	summary: 'Show a search tree of any program: totals and a small drawing.',
+	options: { tree: integer('N', 'Which tree of the file, from 1 (default 1).') },
+	async run({ values, positionals, output }) {
 		const path = resolve(positionals[0] as string);
 		const file = await readTreeFile(path);
-		const number = wholeNumber(values.tree, '--tree') ?? 1;
+		const number = values.tree ?? 1;
 		const chosen = file.trees[number - 1];
 		if (chosen === undefined) {
 			const { length } = file.trees;
@@ -59,7 +54,7 @@ export const treeVerb: Verb = {
 		for (const line of treeDrawing(tree, chosen.facts.best?.path ?? [], output.columns)) output.line(line);
 		return 0;
 	},
-};
+});
 
 /** What a log of our own says of its search. */
 function searchLines({ events }: ReadTree): string[] {

@@ -1,28 +1,30 @@
 import { Failure } from '../base/failure.ts';
 import { didYouMean } from '../core/recipe/suggest.ts';
 import { printable } from './cliOutput.ts';
-import { helpText, verbHelp } from './helpText.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import { helpText, optionRow, verbHelp } from './helpText.ts';
+import { defineVerb, type Verb } from './verb.ts';
 
-const helpVerb: Verb = {
+const helpVerb = defineVerb({
 	name: 'help',
-	usage: '[verb]',
-	summary: 'Say what there is, or what a verb does.',
-	options: [],
-	async run({ args, output }) {
-		const { positionals } = parseArguments('help', args, {}, { names: [], least: 0, most: 1 });
+	group: 'Setup',
+	arguments: [{ name: 'command', phrase: 'a command', type: 'verb', optional: true }],
+	summary: 'Show all commands, or the options of one.',
+	async run({ positionals, output }) {
 		const [name] = positionals;
 		const named = name === undefined ? null : await findVerb(name);
 		if (named !== null && !output.json) output.line(verbHelp(named));
 		else {
 			const all = await allVerbs();
-			output.object({ verbs: all.map(({ name, usage, summary, options }) => ({ name, usage, summary, options })) });
+			const listed = all.map(({ name, group, usage, summary, options }) => {
+				const rows = Object.entries(options).map(([option, declared]) => optionRow(option, declared));
+				return { name, group, usage, summary, options: rows };
+			});
+			output.object({ verbs: listed });
 			output.line(helpText(all));
 		}
 		return 0;
 	},
-};
+});
 
 /** Name -> verb, in the order of the help. What one verb needs is read when it is called. */
 const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
@@ -57,6 +59,7 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	tree: async () => (await import('./treeVerb.ts')).treeVerb,
 	'setup-pytorch': async () => (await import('./setupPytorchVerb.ts')).setupPytorchVerb,
 	doctor: async () => (await import('./doctorVerb.ts')).doctorVerb,
+	completion: async () => (await import('./completionVerb.ts')).completionVerb,
 	'sandbox-check': async () => (await import('./sandboxCheckVerb.ts')).sandboxCheckVerb,
 	'reward-math': async () => (await import('./rewardMathVerb.ts')).rewardMathVerb,
 	help: async () => helpVerb,

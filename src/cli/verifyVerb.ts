@@ -12,47 +12,36 @@ import { isSound } from '../rewards/verifyReward.ts';
 import { printable } from './cliOutput.ts';
 import { findRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
-
-const options = {
-	dataset: { type: 'string' },
-	run: { type: 'string' },
-	cases: { type: 'string' },
-	reward: { type: 'string' },
-	rows: { type: 'string' },
-	seed: { type: 'string' },
-	python: { type: 'string' },
-} as const;
+import { integer, type Options, path, text } from './options.ts';
+import { defineVerb } from './verb.ts';
 
 /** Rows with the same error are not all printed. */
 const errorsShown = 5;
 
-export const verifyVerb: Verb = {
+const options = {
+	dataset: path(
+		'FILE',
+		'JSONL rows to make correct and incorrect answers of (default: what @dataset or a recipe names).',
+	),
+	run: path('DIR', "Use the run's latest recorded rollouts."),
+	cases: path('FILE', 'Use these labeled cases (default: NAME.cases.jsonl beside the reward, with the dataset).'),
+	reward: text('NAME', 'Only this reward of the file (default: all).'),
+	rows: integer('N', 'Number of rows to score (default 200).', 1),
+	seed: integer('S', 'Seed that selects rows and incorrect answers (default 1).'),
+	python: path('PATH', 'Python that runs *.reward.py files (default: REASONING_LAB_PYTHON, else python3).'),
+} as const satisfies Options;
+
+export const verifyVerb = defineVerb({
 	name: 'verify',
-	usage: '<reward file>',
-	summary: 'Run a reward on data, labeled cases or recorded rollouts; exit 1 when a case or the reward fails.',
-	options: [
-		['--dataset FILE', 'Right and wrong answers of these JSONL rows (default: what @dataset or a recipe names).'],
-		['--run DIR', "The run's last recorded rollouts."],
-		['--cases FILE', 'These labeled cases (default: NAME.cases.jsonl beside the reward, with the dataset).'],
-		['--reward NAME', 'One reward of the file; default: all.'],
-		['--rows N', 'Rows to score (default 200).'],
-		['--seed S', 'Which rows, and which wrong answers (default 1).'],
-		['--python PATH', 'The Python that runs *.reward.py (default: REASONING_LAB_PYTHON, else python3).'],
-	],
-	async run({ args, output }) {
-		const { values, positionals } = parseArguments('verify', args, options, {
-			names: ['a reward file'],
-			least: 1,
-			most: 1,
-		});
+	group: 'Rewards',
+	arguments: [{ name: 'reward file', phrase: 'a reward file', type: 'path' }],
+	summary: 'Run a reward on data, labeled cases or recorded rollouts. Exit status 1 if a case or the reward fails.',
+	options,
+	async run({ values, positionals, output }) {
 		const file = resolve(positionals[0] as string);
 		await requireReward(file);
 		const what = await whatOf(values);
-		const rows = wholeNumber(values.rows, '--rows');
-		if (rows === 0) throw new Failure('invalid', '--rows is 0.', 'Write it like --rows 200.');
-		const seed = wholeNumber(values.seed, '--seed');
+		const { rows, seed } = values;
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const hosts = await openRewardHosts({ python: values.python ?? file.endsWith('.py') });
@@ -93,7 +82,7 @@ export const verifyVerb: Verb = {
 			release();
 		}
 	},
-};
+});
 
 async function requireReward(file: string): Promise<void> {
 	const info = await stat(file).catch(() => null);

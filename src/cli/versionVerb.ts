@@ -1,22 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { controlVersion } from '../protocol/control.ts';
 import { runFormat } from '../protocol/runRecord.ts';
-import { parseArguments } from './parseArguments.ts';
-import type { Verb } from './verb.ts';
+import {} from './options.ts';
+import { defineVerb } from './verb.ts';
 
-export const versionVerb: Verb = {
+export const versionVerb = defineVerb({
 	name: 'version',
-	usage: '',
+	group: 'Setup',
 	summary: 'Print the version.',
-	options: [],
-	async run({ args, output }) {
-		parseArguments('version', args, {}, { names: [], least: 0, most: 0 });
+	async run({ output }) {
 		const version = await packageVersion();
 		output.object({ version, runFormat, control: controlVersion, node: process.version });
 		output.line(version);
 		return 0;
 	},
-};
+});
 
 /** package.json lies above the program, in a clone and in an installed package. */
 export async function packageVersion(): Promise<string> {

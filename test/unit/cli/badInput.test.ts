@@ -18,11 +18,11 @@ test('command lines that make no sense', async (context) => {
 	const cases: [string[], RegExp][] = [
 		[['fly'], /Unknown command "fly"/],
 		[['run'], /needs a recipe file/],
-		[['run', 'a', 'b'], /does not know what to do with "b"/],
+		[['run', 'a', 'b'], /Unexpected argument "b" of reasoning-lab run/],
 		[['run', '--fast', 'a'], /--fast/],
 		[['run', 'a', '--seed', 'x'], /--seed is "x", which is not a whole number/],
 		[['run', 'a', '--set', 'steps'], /"steps" is not key=value/],
-		[['run', 'a', '--control', 'mirror'], /only control experiment is "shuffle"/],
+		[['run', 'a', '--control', 'mirror'], /The only value is shuffle/],
 		[['stop', 'nowhere'], /no run nowhere/],
 		[['status', '.'], /is not a run/],
 		[['resume', 'nowhere', '--checkpoint', '-1'], /checkpoint/],
@@ -32,9 +32,9 @@ test('command lines that make no sense', async (context) => {
 		[['help', 'evalute'], /Unknown command "evalute"\. Did you mean "evaluate"\?/],
 		[['run', 'x', '--sede', '1'], /Unknown option "--sede" of reasoning-lab run\. Did you mean "--seed"\?/],
 		[['run', 'x', '--zzzzzz'], /Unknown option "--zzzzzz" of reasoning-lab run\. See reasoning-lab help run/],
-		[['pipeline', 'stpo', 'x'], /does not know "stpo"\. Did you mean "stop"\?/],
+		[['pipeline', 'stpo', 'x'], /action of reasoning-lab pipeline is "stpo"\. .*Did you mean "stop"\?/],
 		[['new', 'x', '--template', 'statrer'], /Did you mean "starter"\?/],
-		[['setup-pytorch', '--installer', 'pipp'], /It is one of auto, uv, pip\. Did you mean "pip"\?/],
+		[['setup-pytorch', '--installer', 'pipp'], /Choose one of auto, uv, pip\. Did you mean "pip"\?/],
 	];
 	const all = await Promise.all(cases.map(([args]) => place.run(context, ...args)));
 	for (const [i, ended] of all.entries()) assertRefused(ended, cases[i]?.[1] as RegExp);

@@ -100,7 +100,7 @@ test('what is wrong is said before anything is made', limit, async (context) => 
 	await refused(/There is no pipeline nothing/, 'pipeline', 'status', 'nothing');
 	await refused(/does not know "begin"/, 'pipeline', 'begin', 'x');
 	await refused(/needs a pipeline/, 'pipeline', 'stop');
-	await refused(/takes no options of resume/, 'pipeline', 'stop', 'x', '--detach');
+	await refused(/options are for pipeline resume/, 'pipeline', 'stop', 'x', '--detach');
 });
 
 async function until<T>(look: () => Promise<T | null>): Promise<T> {

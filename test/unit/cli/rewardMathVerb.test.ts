@@ -53,7 +53,7 @@ describe('reward-math', () => {
 		const cases: [string[], RegExp][] = [
 			[['5'], /needs a prediction/],
 			[[], /needs a gold answer/],
-			[['1', '2', '3'], /does not know what to do with "3"/],
+			[['1', '2', '3'], /Unexpected argument "3"/],
 			[['--pairs', 'gone.jsonl'], /gone\.jsonl/],
 			[['--pairs', 'gone.jsonl', '5'], /file alone/],
 			[['--fast', '5', '5'], /--fast/],

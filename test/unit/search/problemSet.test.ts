@@ -20,7 +20,7 @@ async function read(spec: ProblemsSpec, folder = '.') {
 
 describe('problems of searches', () => {
 	it('are held out, or are none of those', async () => {
-		const values = { task: '{"task":"addition","digits":2}', limit: '200' };
+		const values = { task: '{"task":"addition","digits":2}', limit: 200 };
 		const heldOut = await read((await problemsOf(values, 'held-out')) as ProblemsSpec);
 		const training = await read((await problemsOf(values, 'training')) as ProblemsSpec);
 		assert.deepEqual([heldOut.prompts.length, training.prompts.length], [200, 200]);
@@ -28,7 +28,6 @@ describe('problems of searches', () => {
 		const named = await read((await problemsOf({ ...values, part: 'held-out' }, 'training')) as ProblemsSpec);
 		assert.deepEqual(named, heldOut);
 		await assert.rejects(problemsOf({ task: 'nothing' }, 'training'), { message: /^--task is not valid/ });
-		await assert.rejects(problemsOf({ ...values, part: 'all' }, 'training'), { reason: 'invalid' });
 	});
 
 	it('are rows of a file, whose lines are counted whatever is in them', async (context) => {

@@ -1,0 +1,17 @@
+import { completionScript, shells } from './completion/completionScript.ts';
+import { defineVerb } from './verb.ts';
+import { allVerbs } from './verbs.ts';
+
+export const completionVerb = defineVerb({
+	name: 'completion',
+	group: 'Setup',
+	arguments: [{ name: 'shell', phrase: 'bash, zsh or fish', type: shells }],
+	summary: 'Print the completion script of a shell (docs/cli.md).',
+	async run({ positionals, output }) {
+		const shell = positionals[0] as (typeof shells)[number];
+		const script = completionScript(shell, await allVerbs());
+		output.object({ shell, script });
+		output.document(script.trimEnd());
+		return 0;
+	},
+});
