@@ -29,7 +29,7 @@ export function parseArguments<T extends Options>(verb: Accepted<T>, args: reado
 	const given = Object.entries(parsed.values).filter(([name]) => !Object.hasOwn(commonOptions, name));
 	const values = given.map(([name, written]) => {
 		const option = options[name] as Option;
-		const read = (one: unknown) => valueOf(option, one as string | boolean, `--${name}`);
+		const read = (one: unknown) => readValue(option, one as string | boolean, `--${name}`);
 		return [name, Array.isArray(written) ? written.map(read) : read(written)] as const;
 	});
 	return { values: Object.fromEntries(values) as OptionValues<T>, positionals: parsed.positionals };
@@ -74,7 +74,7 @@ function unknownOption(verb: string, option: string, known: readonly string[]): 
 	return new Failure('invalid', `Unknown option "${option.slice(0, 80)}" of reasoning-lab ${verb}.`, advice);
 }
 
-function valueOf({ type, min }: Option, written: string | boolean, option: string): string | number | boolean {
+function readValue({ type, min }: Option, written: string | boolean, option: string): string | number | boolean {
 	if (typeof written === 'boolean') return written;
 	if (type === 'integer') return integerOf(written, option, min ?? 0);
 	if (type === 'number') return numberOf(written, option);

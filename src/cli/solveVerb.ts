@@ -4,7 +4,6 @@ import { OpenSearch } from '../search/openSearch.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
-import {} from './options.ts';
 import { searchOptions, searchSpecOf } from './searchArguments.ts';
 import { problemOf, problemOptions } from './searchVerb.ts';
 import { defineVerb } from './verb.ts';

@@ -6,7 +6,6 @@ import { readAnnotation, readMetricsEnd } from '../runs/runReader.ts';
 import { readRunState } from '../runs/runStatus.ts';
 import { printable } from './cliOutput.ts';
 import { findRun, knownRuns } from './findRun.ts';
-import {} from './options.ts';
 import { formatNumber, table } from './textForms.ts';
 import { defineVerb } from './verb.ts';
 

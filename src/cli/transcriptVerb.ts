@@ -11,7 +11,6 @@ import { contextPoints, tokenTotals } from '../core/transcript/tokenTotals.ts';
 import type { Transcript } from '../core/transcript/transcript.ts';
 import { inspectArchiveText, isZip } from '../runs/inspectArchive.ts';
 import { printable } from './cliOutput.ts';
-import {} from './options.ts';
 import { defineVerb } from './verb.ts';
 
 /** Conversations of a file that are printed; `--json` has all. */

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { controlVersion } from '../protocol/control.ts';
 import { runFormat } from '../protocol/runRecord.ts';
-import {} from './options.ts';
 import { defineVerb } from './verb.ts';
 
 export const versionVerb = defineVerb({
