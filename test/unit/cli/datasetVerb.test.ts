@@ -107,7 +107,7 @@ test('bad input ends with a sentence', async (t) => {
 	const data = join(folder, 'one.jsonl');
 	await writeFile(data, jsonl([{ prompt: 'only one row', answer: 1 }]));
 	assert.match((await run('check', data)).stdout, /^one\.jsonl: 1 row, 1 distinct/);
-	await assert.rejects(run('mend', data), /dataset cannot "mend"/);
+	await assert.rejects(run('mend', data), /action of reasoning-lab dataset is "mend"/);
 	await assert.rejects(run('check', data, '--prompt', 'question'), /one\.jsonl, line 1, has no column "question"/);
 	await assert.rejects(run('check', join(folder, 'gone.jsonl')), /does not exist/);
 });

@@ -98,7 +98,7 @@ test('what is wrong is said before anything is made', limit, async (context) => 
 	await refused(/line \d+, column \d+: "from" names the stage "warm", and there is none/, 'run', 'story.recipe.json');
 	assert.deepEqual(await readdir(place.folder), ['story.recipe.json']);
 	await refused(/There is no pipeline nothing/, 'pipeline', 'status', 'nothing');
-	await refused(/does not know "begin"/, 'pipeline', 'begin', 'x');
+	await refused(/action of reasoning-lab pipeline is "begin"/, 'pipeline', 'begin', 'x');
 	await refused(/needs a pipeline/, 'pipeline', 'stop');
 	await refused(/options are for pipeline resume/, 'pipeline', 'stop', 'x', '--detach');
 });

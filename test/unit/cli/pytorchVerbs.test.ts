@@ -26,7 +26,7 @@ describe('reasoning-lab setup-pytorch', () => {
 	it('refuses what it does not know, and a Python that cannot be used', async (context) => {
 		const work = await Workplace.make(context);
 		for (const [args, words] of [
-			[['--device', 'tpu'], /--device is "tpu"\. It is one of auto, cpu, cuda, rocm/],
+			[['--device', 'tpu'], /--device is "tpu"\. Choose one of auto, cpu, cuda, rocm/],
 			[['--plan', '--python', '/nowhere/python'], /names \/nowhere\/python, which is not there/],
 		] as const) {
 			const { status, stderr } = await work.run(context, 'setup-pytorch', '--folder', work.folder, ...args);

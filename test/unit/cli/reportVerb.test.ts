@@ -52,7 +52,7 @@ test('report ends bad input with a sentence', async (context) => {
 		[['nothing'], /There is no run nothing\./],
 		[['empty', 'file'], /empty holds no run\./],
 		[['empty', 'file', '--part', 'evaluations'], /--part is for one run, and several are named\./],
-		[['empty', '--format', 'pdf'], /--format is "pdf"\. It can be html or markdown\./],
+		[['empty', '--format', 'pdf'], /--format is "pdf"\. Choose one of html, markdown\./],
 	] as const) {
 		const { status, stderr } = await place.run(context, 'report', ...args);
 		assert.equal(status, 2, args.join(' '));
