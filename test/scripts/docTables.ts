@@ -14,10 +14,12 @@ import { builtInRewardNames } from '../../src/protocol/builtInRewards.ts';
 import { envelopeKeys } from '../../src/protocol/pipelineRecipe.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
 import { formats } from '../../src/runs/importers/formats.ts';
+import { cliTables } from './cliTables.ts';
 import { exportTables } from './exportExamples.ts';
 import { queryTables } from './queryTables.ts';
 import { ruleTables } from './ruleTables.ts';
 import { searchTables } from './searchTables.ts';
+import { settingsTables } from './settingsTables.ts';
 
 interface Schema {
 	readonly type?: string;
@@ -453,4 +455,6 @@ export const tabled: readonly (readonly [path: string, tables: () => Record<stri
 	['docs/queries.md', queryTables],
 	['docs/search.md', searchTables],
 	['docs/pipelines.md', pipelineTables],
+	['docs/cli.md', cliTables],
+	['docs/settings.md', settingsTables],
 ];
