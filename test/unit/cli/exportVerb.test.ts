@@ -38,7 +38,7 @@ test('export writes what is asked for and says what was left out', async (contex
 test('export refuses what it cannot use, in one sentence', async (context) => {
 	const place = await Workplace.make(context);
 	for (const [args, reason] of [
-		[[trl], /--as is missing\. Name one of sft, dpo,/],
+		[[trl], /--as is missing\. Choose one of sft, dpo,/],
 		[[trl, '--as', 'csv'], /--as is csv\./],
 		[[trl, '--as', 'dpo', '--unique'], /--unique is of no use with --as dpo\. It goes with sft\./],
 		[[trl, '--as', 'prm800k', '--correct'], /--correct is of no use with --as prm800k/],

@@ -34,5 +34,5 @@ test('new leaves what is there alone, unless it is told otherwise', async (conte
 	assert.notEqual(await readFile(readme, 'utf8'), 'my own');
 	const unknown = await make('--template', 'castle');
 	assert.equal(unknown.status, 2);
-	assert.match(unknown.stderr, /Name one of starter, demo, pytorch, r1, expert-iteration/);
+	assert.match(unknown.stderr, /Choose one of starter, demo, pytorch, r1, expert-iteration/);
 });

@@ -2,7 +2,7 @@
 
 import os
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Training is nobody else's business: TRL and huggingface_hub report what is trained unless they are told not to. Read
 # when they are imported, so it stands before every import of theirs.
