@@ -86,8 +86,11 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			...nodeProgram,
 			entryPoints: { decodingWorker: 'src/runs/importers/decoding/decodingWorker.ts' },
 		},
-		// The lab worker, and the threads in which it and the CLI go through rollouts.
-		lab: { ...nodeProgram, entryPoints: { lab: 'src/lab/main.ts', labThread: 'src/lab/thread.ts' } },
+		// The index worker, and the threads in which it and the CLI go through rollouts.
+		rolloutIndex: {
+			...nodeProgram,
+			entryPoints: { rolloutIndex: 'src/rolloutIndex/main.ts', indexThread: 'src/rolloutIndex/thread.ts' },
+		},
 		// The search worker.
 		search: { ...nodeProgram, entryPoints: { search: 'src/search/main.ts' } },
 		// The runner of pipelines.

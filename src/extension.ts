@@ -6,7 +6,7 @@ import { addDatasetCommands } from './extension/commands/datasetCommands.ts';
 import { addDescribeCommands } from './extension/commands/describeCommands.ts';
 import { addDiskCommands } from './extension/commands/diskCommands.ts';
 import { addExportCommands } from './extension/commands/exportCommands.ts';
-import { addLabCommands } from './extension/commands/labCommands.ts';
+import { addIndexCommands } from './extension/commands/indexCommands.ts';
 import { addOpenCommands, openLog } from './extension/commands/openCommands.ts';
 import { addQueryCommands } from './extension/commands/queryCommands.ts';
 import { addReportCommands } from './extension/commands/reportCommands.ts';
@@ -17,7 +17,6 @@ import { DiagnosisWatch } from './extension/diagnosis/diagnosisWatch.ts';
 import { EndNotification } from './extension/endNotification.ts';
 import { EvaluationStore } from './extension/evaluation/evaluationStore.ts';
 import { type CommandId, commandIds, panelTypes } from './extension/ids.ts';
-import { WindowLab } from './extension/lab/windowLab.ts';
 import { LazyPanels } from './extension/lazyPanels.ts';
 import { Notices } from './extension/notices.ts';
 import { openAtStart } from './extension/openAtStart.ts';
@@ -44,6 +43,7 @@ import { RewardFileList } from './extension/rewards/rewardFileList.ts';
 import { RewardsTree } from './extension/rewards/rewardsTree.ts';
 import { addSandboxCommands } from './extension/rewards/sandboxCommands.ts';
 import { RewardTests } from './extension/rewardTests/rewardTests.ts';
+import { WindowRolloutIndex } from './extension/rolloutIndex/windowRolloutIndex.ts';
 import { RunContext } from './extension/runContext.ts';
 import { RunController } from './extension/runController.ts';
 import { RunPicker } from './extension/runPicker.ts';
@@ -102,8 +102,8 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const diagnostics = keep(new RecipeDiagnostics());
 	const documents = keep(new ReadOnlyDocuments());
 	keep(new TraceFeatures());
-	const lab = keep(
-		new WindowLab({ extension, storage: context.storageUri, store, log: (message) => log.info(message) }),
+	const rolloutIndex = keep(
+		new WindowRolloutIndex({ extension, storage: context.storageUri, store, log: (message) => log.info(message) }),
 	);
 	const panels = { extensionUri: extension, log, documents };
 	const dashboards = keep(
@@ -122,7 +122,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				requireTrust();
 				return { ...(await launchSettings(extension)), environment: await pytorch.ifThere() };
 			};
-			return new RolloutsPanels({ ...panels, programs, client, notices, lab });
+			return new RolloutsPanels({ ...panels, programs, client, notices, rolloutIndex });
 		}),
 	);
 	const comparisons = keep(
@@ -134,7 +134,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const queries = keep(
 		new LazyPanels<never, QueryPlace>(panelTypes.query, async () => {
 			const { QueryPanels } = await import('./extension/panels/query/queryPanel.ts');
-			return new QueryPanels({ ...panels, lab, store, memory: context.workspaceState });
+			return new QueryPanels({ ...panels, rolloutIndex, store, memory: context.workspaceState });
 		}),
 	);
 	const transcripts = keep(
@@ -331,7 +331,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addComparisonCommands(table, { picker, store, comparisons });
 	addDescribeCommands(table, { picker, store });
 	addDiskCommands(table, { picker, store, registry, notices });
-	addLabCommands(table, lab);
+	addIndexCommands(table, rolloutIndex);
 	addExportCommands(table, { picker, notices });
 	addReportCommands(table, {
 		...{ picker, pipelines, extension, notices, documents },

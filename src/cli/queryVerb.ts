@@ -1,6 +1,6 @@
 import { formatBytes, formatCounted } from '../base/format.ts';
 import { spreadsheetText } from '../core/text/spreadsheetText.ts';
-import type { ResultTable } from '../protocol/lab.ts';
+import type { ResultTable } from '../protocol/rolloutIndex.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { flag, integer } from './options.ts';
@@ -33,7 +33,7 @@ export const queryVerb = defineVerb({
 		const draws = output.isTerminal && !values.csv;
 		let drawn = false;
 		try {
-			const { queryFolder } = await import('../lab/queryFolder.ts');
+			const { queryFolder } = await import('../rolloutIndex/queryFolder.ts');
 			const { table, runs, cut, message } = await queryFolder({
 				folder,
 				sql,

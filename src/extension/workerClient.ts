@@ -19,7 +19,7 @@ export interface WorkerClientOptions {
 	/** Program that runs it; default: this one, as Node. */
 	readonly node?: (() => string | null) | undefined;
 	readonly log: (message: string) => void;
-	/** In sentences: "lab worker". */
+	/** In sentences: "index worker". */
 	readonly name: string;
 	/** What it answers, and how: method -> schema of the result. */
 	readonly results: Readonly<Record<string, Schema<unknown>>>;

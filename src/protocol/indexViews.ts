@@ -1,19 +1,19 @@
 /** A column of a view that SQL of people sees. */
-export interface LabColumn {
+export interface IndexColumn {
 	readonly name: string;
 	/** As DuckDB writes it. */
 	readonly type: string;
 	readonly meaning: string;
 }
 
-export interface LabView {
+export interface IndexView {
 	readonly name: string;
 	/** What a row is. */
 	readonly rows: string;
-	readonly columns: readonly LabColumn[];
+	readonly columns: readonly IndexColumn[];
 }
 
-const c = (name: string, type: string, meaning: string): LabColumn => ({ name, type, meaning });
+const c = (name: string, type: string, meaning: string): IndexColumn => ({ name, type, meaning });
 
 const run = c('run', 'VARCHAR', "name of the run's folder; where two runs have the same, with the folders above it");
 const split = c('split', 'VARCHAR', '`train` or `validation`');
@@ -22,10 +22,10 @@ const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run,
 const index = c('index', 'BIGINT', 'of the rollout within its group');
 
 /**
- * What the lab index offers to SQL: the source of docs/queries.md and of the completions in the editor. A row that has `run`,
+ * What the rollout index offers to SQL: the source of docs/queries.md and of the completions in the editor. A row that has `run`,
  * `split`, `step`, `group_id` and `index` names a rollout, so that the table of a result can open it.
  */
-export const labViews: readonly LabView[] = [
+export const indexViews: readonly IndexView[] = [
 	{
 		name: 'runs',
 		rows: 'a run that is known',

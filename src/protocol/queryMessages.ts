@@ -7,7 +7,7 @@ import {
 	rolloutRefSchema,
 	textHitSchema,
 	textQuerySchema,
-} from './lab.ts';
+} from './rolloutIndex.ts';
 
 /*
  * Messages between the query panel and its webview, in the envelope of webviewMessages.ts. The webview says `ready` when it

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /*
- * Messages between the lab worker (src/lab/main.ts, a process of its own) and who uses it: the extension, by JSON-RPC over
+ * Messages between the index worker (src/rolloutIndex/main.ts, a process of its own) and who uses it: the extension, by JSON-RPC over
  * the worker's channel. Requests can be cancelled; every one settles. The command line uses the same objects in process.
  */
 
@@ -34,7 +34,7 @@ export const indexProgressSchema = v.object({
 });
 export type IndexProgress = v.InferOutput<typeof indexProgressSchema>;
 
-export const labStatusSchema = v.object({
+export const indexStatusSchema = v.object({
 	runs: v.array(indexProgressSchema),
 	/** `own`: the file of this workspace; `second`: a file of its own, since another window holds that one; `memory`. */
 	index: v.picklist(['own', 'second', 'memory']),
@@ -43,7 +43,7 @@ export const labStatusSchema = v.object({
 	/** What a person should know: that the index was damaged and is made anew. */
 	message: v.nullable(v.string()),
 });
-export type LabStatus = v.InferOutput<typeof labStatusSchema>;
+export type IndexStatus = v.InferOutput<typeof indexStatusSchema>;
 
 /** Where a rollout lies; as RolloutPlace in src/runs/runContent.ts. */
 export const rolloutPlaceSchema = v.object({
@@ -81,7 +81,7 @@ export const rolloutFilterSchema = v.object({
 	groups: v.optional(v.array(v.object({ step: v.number(), group: v.number() }))),
 	/** The same prompt over training. */
 	promptHash: v.optional(v.string()),
-	/** By a numeric column of the view `rollouts` (src/protocol/labViews.ts), or `rewards.<name>`. Both ends belong to it. */
+	/** By a numeric column of the view `rollouts` (src/protocol/indexViews.ts), or `rewards.<name>`. Both ends belong to it. */
 	ranges: v.optional(
 		v.array(v.object({ column: v.string(), from: v.optional(v.number()), to: v.optional(v.number()) })),
 	),
@@ -114,11 +114,11 @@ export const textHitSchema = v.object({
 });
 export type TextHit = v.InferOutput<typeof textHitSchema>;
 
-export const labRequests = {
+export const indexRequests = {
 	/** Which runs there are to know; those that are gone are dropped from the index. Indexing goes on by itself. */
 	setRuns: { params: v.object({ runs: v.array(v.string()) }), result: v.object({}) },
 	/** Where every known run stands, and what the index as a whole has to say. */
-	status: { params: v.object({}), result: labStatusSchema },
+	status: { params: v.object({}), result: indexStatusSchema },
 	/**
 	 * Resolves when a run is indexed as it is on disk now; progress comes as notifications meanwhile. A run that was not
 	 * among those of `setRuns` is added. Cancelling stops the indexing of the run; what is done stays.
@@ -226,11 +226,11 @@ export const labRequests = {
 		result: v.object({ rows: count, bytes: count }),
 	},
 } as const;
-export type LabMethod = keyof typeof labRequests;
-export type LabParams<M extends LabMethod> = v.InferInput<(typeof labRequests)[M]['params']>;
-export type LabResult<M extends LabMethod> = v.InferOutput<(typeof labRequests)[M]['result']>;
+export type IndexMethod = keyof typeof indexRequests;
+export type IndexParams<M extends IndexMethod> = v.InferInput<(typeof indexRequests)[M]['params']>;
+export type IndexResult<M extends IndexMethod> = v.InferOutput<(typeof indexRequests)[M]['result']>;
 
-export const labNotifications = {
+export const indexNotifications = {
 	progress: indexProgressSchema,
 	hits: v.object({ search: v.string(), hits: v.array(textHitSchema), bytes: count, total: count }),
 	/** The worker is about to end, for the sake of memory, and wants to be started again. */
@@ -238,5 +238,5 @@ export const labNotifications = {
 	/** Something to write to the log. */
 	log: v.object({ message: v.string() }),
 } as const;
-export type LabNotification = keyof typeof labNotifications;
-export type LabNews<N extends LabNotification> = v.InferOutput<(typeof labNotifications)[N]>;
+export type IndexNotification = keyof typeof indexNotifications;
+export type IndexNews<N extends IndexNotification> = v.InferOutput<(typeof indexNotifications)[N]>;

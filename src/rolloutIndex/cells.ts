@@ -1,4 +1,4 @@
-import type { Cell } from '../protocol/lab.ts';
+import type { Cell } from '../protocol/rolloutIndex.ts';
 import type { SqlValue } from './duckdb.ts';
 
 const longestCell = 100_000;

@@ -2,26 +2,32 @@ import type { MessageConnection } from 'vscode-jsonrpc/node';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
 import { decodeOrThrow, type Schema } from '../protocol/decode.ts';
-import { type LabMethod, type LabNews, type LabNotification, type LabResult, labRequests } from '../protocol/lab.ts';
+import {
+	type IndexMethod,
+	type IndexNews,
+	type IndexNotification,
+	type IndexResult,
+	indexRequests,
+} from '../protocol/rolloutIndex.ts';
 import { toResponseError } from '../rpc/failureCodec.ts';
-import type { Lab } from './lab.ts';
+import type { RolloutIndex } from './rolloutIndex.ts';
 
 type Handlers = {
-	readonly [M in LabMethod]: (params: never, signal: AbortSignal) => Promise<LabResult<M>>;
+	readonly [M in IndexMethod]: (params: never, signal: AbortSignal) => Promise<IndexResult<M>>;
 };
 
-/** Answers the requests of one window. Each settles, also when it is cancelled or the lab ends. */
-export class LabServer extends Disposable {
+/** Answers the requests of one window. Each settles, also when it is cancelled or the index is closed. */
+export class IndexServer extends Disposable {
 	readonly #connection: MessageConnection;
 	readonly #handlers: Handlers;
 	#underWay = 0;
 
-	constructor(connection: MessageConnection, lab: Promise<Lab>) {
+	constructor(connection: MessageConnection, rolloutIndex: Promise<RolloutIndex>) {
 		super();
 		this.#connection = connection;
-		this.#handlers = handlersOf(lab, (params) => this.notify('hits', params));
+		this.#handlers = handlersOf(rolloutIndex, (params) => this.notify('hits', params));
 		connection.onRequest((method, params, token) => this.#answer(method, params, token));
-		lab.then(
+		rolloutIndex.then(
 			(opened) => {
 				if (!this.disposed) this.register(opened.onProgress((progress) => this.notify('progress', progress)));
 			},
@@ -35,7 +41,7 @@ export class LabServer extends Disposable {
 		return this.#underWay;
 	}
 
-	notify<N extends LabNotification>(name: N, params: LabNews<N>): void {
+	notify<N extends IndexNotification>(name: N, params: IndexNews<N>): void {
 		void this.#connection.sendNotification(name, params).catch(() => undefined);
 	}
 
@@ -52,11 +58,11 @@ export class LabServer extends Disposable {
 		if (token.isCancellationRequested) cancel.abort();
 		this.#underWay++;
 		try {
-			if (!Object.hasOwn(labRequests, method)) {
-				throw new Failure('unsupported', `The lab worker does not know the request ${method}.`);
+			if (!Object.hasOwn(indexRequests, method)) {
+				throw new Failure('unsupported', `The index worker does not know the request ${method}.`);
 			}
-			const known = method as LabMethod;
-			const decoded = decodeOrThrow(labRequests[known].params as Schema<unknown>, params, `The request ${method}`);
+			const known = method as IndexMethod;
+			const decoded = decodeOrThrow(indexRequests[known].params as Schema<unknown>, params, `The request ${method}`);
 			return await this.#handlers[known](decoded as never, cancel.signal);
 		} catch (error) {
 			throw toResponseError(error);
@@ -67,30 +73,34 @@ export class LabServer extends Disposable {
 	}
 }
 
-function handlersOf(lab: Promise<Lab>, tellHits: (news: LabNews<'hits'>) => void): Handlers {
+function handlersOf(rolloutIndex: Promise<RolloutIndex>, tellHits: (news: IndexNews<'hits'>) => void): Handlers {
 	return {
 		setRuns: async ({ runs }: { runs: string[] }) => {
-			await (await lab).setRuns(runs);
+			await (await rolloutIndex).setRuns(runs);
 			return {};
 		},
-		status: async () => (await lab).status(),
-		index: async ({ run }: { run: string }, signal) => (await lab).index(run, signal),
-		sql: async (params: Parameters<Lab['sql']>[0], signal) => (await lab).sql(params, signal),
-		rollouts: async (params: Parameters<Lab['rollouts']>[0], signal) => (await lab).rollouts(params, signal),
-		count: async (params: Parameters<Lab['count']>[0], signal) => (await lab).count(params, signal),
-		histogram: async (params: Parameters<Lab['histogram']>[0], signal) => (await lab).histogram(params, signal),
-		overTraining: async (params: Parameters<Lab['overTraining']>[0], signal) =>
-			(await lab).overTraining(params, signal),
-		places: async (params: Parameters<Lab['places']>[0]) => (await lab).places(params),
-		search: async (params: Parameters<Lab['search']>[0], signal) => (await lab).search(params, tellHits, signal),
+		status: async () => (await rolloutIndex).status(),
+		index: async ({ run }: { run: string }, signal) => (await rolloutIndex).index(run, signal),
+		sql: async (params: Parameters<RolloutIndex['sql']>[0], signal) => (await rolloutIndex).sql(params, signal),
+		rollouts: async (params: Parameters<RolloutIndex['rollouts']>[0], signal) =>
+			(await rolloutIndex).rollouts(params, signal),
+		count: async (params: Parameters<RolloutIndex['count']>[0], signal) => (await rolloutIndex).count(params, signal),
+		histogram: async (params: Parameters<RolloutIndex['histogram']>[0], signal) =>
+			(await rolloutIndex).histogram(params, signal),
+		overTraining: async (params: Parameters<RolloutIndex['overTraining']>[0], signal) =>
+			(await rolloutIndex).overTraining(params, signal),
+		places: async (params: Parameters<RolloutIndex['places']>[0]) => (await rolloutIndex).places(params),
+		search: async (params: Parameters<RolloutIndex['search']>[0], signal) =>
+			(await rolloutIndex).search(params, tellHits, signal),
 		pause: async ({ paused }: { paused: boolean }) => {
-			(await lab).pause(paused);
+			(await rolloutIndex).pause(paused);
 			return {};
 		},
 		rebuild: async () => {
-			await (await lab).rebuild();
+			await (await rolloutIndex).rebuild();
 			return {};
 		},
-		export: async (params: Parameters<Lab['export']>[0], signal) => (await lab).export(params, signal),
+		export: async (params: Parameters<RolloutIndex['export']>[0], signal) =>
+			(await rolloutIndex).export(params, signal),
 	};
 }

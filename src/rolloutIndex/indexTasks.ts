@@ -34,7 +34,7 @@ export interface LiteralBytes {
 	readonly ignoreCase: boolean;
 }
 
-export type LabTask =
+export type IndexTask =
 	| { readonly kind: 'scanLines'; readonly range: LineRange }
 	| { readonly kind: 'scanStep'; readonly step: StepOfRun }
 	| {
@@ -91,15 +91,15 @@ export interface SearchResult {
 }
 
 /** What a thread says of a task. A `batch` or `hits` waits for `next` before the task goes on. */
-export type LabReport =
+export type IndexReport =
 	| { readonly kind: 'batch'; readonly batch: RowBatch }
 	| { readonly kind: 'hits'; readonly hits: readonly FoundHit[]; readonly place: number }
 	| { readonly kind: 'scanned'; readonly result: ScanResult }
 	| { readonly kind: 'searched'; readonly result: SearchResult }
 	| { readonly kind: 'failed'; readonly failure: { reason: string; message: string; action?: string } };
 
-export type LabOrder =
-	| { readonly kind: 'task'; readonly task: LabTask }
+export type IndexOrder =
+	| { readonly kind: 'task'; readonly task: IndexTask }
 	| { readonly kind: 'next' }
 	| { readonly kind: 'cancel' };
 

@@ -1,4 +1,4 @@
-import type { LiteralBytes } from './labTasks.ts';
+import type { LiteralBytes } from './indexTasks.ts';
 
 /** Finds the first of some byte sequences in windows of bytes. */
 export class LiteralFinder {

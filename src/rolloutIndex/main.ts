@@ -2,14 +2,14 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from 'vscode-jsonrpc/node';
 import { Failure } from '../base/failure.ts';
-import { Lab } from './lab.ts';
-import { LabServer } from './labServer.ts';
+import { IndexServer } from './indexServer.ts';
+import { RolloutIndex } from './rolloutIndex.ts';
 
 /*
- * The lab worker: a process that holds the index of a window's runs and answers over the channel to its parent. It ends with
+ * The index worker: a process that holds the index of a window's runs and answers over the channel to its parent. It ends with
  * its parent, and when a statement does not stop or has left more memory behind than it should.
  *
- * lab.js --storage FOLDER [--look-every MS]
+ * rolloutIndex.js --storage FOLDER [--look-every MS]
  */
 
 const { values } = parseArgs({
@@ -17,7 +17,7 @@ const { values } = parseArgs({
 });
 
 if (process.send === undefined) {
-	console.error('The lab worker is started by the editor.');
+	console.error('The index worker is started by the editor.');
 	process.exit(2);
 }
 
@@ -31,18 +31,21 @@ const connection = createMessageConnection(new IPCMessageReader(process), new IP
 	info: () => undefined,
 	log: () => undefined,
 });
-const opening = Lab.open({
+const opening = RolloutIndex.open({
 	storage: values.storage ?? null,
 	processMb,
 	lookEveryMs: Math.max(0, Number(values['look-every']) || 0),
 });
-const server = new LabServer(connection, opening);
+const server = new IndexServer(connection, opening);
 
 async function end(): Promise<void> {
 	server.dispose();
-	const lab = await opening.catch(() => null);
+	const rolloutIndex = await opening.catch(() => null);
 	// What is under way is stopped; nobody waits for what does not hear it.
-	await Promise.race([lab?.close().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 2000))]);
+	await Promise.race([
+		rolloutIndex?.close().catch(() => undefined),
+		new Promise((resolve) => setTimeout(resolve, 2000)),
+	]);
 	// Whatever still computes is not waited for.
 	process.kill(process.pid, 'SIGKILL');
 }
@@ -53,14 +56,14 @@ process.on('SIGTERM', () => void end());
 process.on('SIGINT', () => undefined);
 
 opening.then(
-	(lab) => {
-		lab.onStuck(() => {
-			server.notify('log', { message: 'A statement did not stop; the lab worker starts again.' });
+	(rolloutIndex) => {
+		rolloutIndex.onStuck(() => {
+			server.notify('log', { message: 'A statement did not stop; the index worker starts again.' });
 			server.notify('startAgain', {});
 			// An orderly exit would wait for the statement.
 			setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100);
 		});
-		void lab.status().then(({ message }) => {
+		void rolloutIndex.status().then(({ message }) => {
 			if (message !== null) server.notify('log', { message });
 		});
 		const timer = setInterval(() => {

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, realpath, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import type { IndexProgress, ResultTable } from '../protocol/lab.ts';
+import type { IndexProgress, ResultTable } from '../protocol/rolloutIndex.ts';
 import { noRun } from '../runs/openRun.ts';
 import { labHome } from '../runs/runRegistry.ts';
 import { runsBelow } from '../runs/runsBelow.ts';
-import { Lab } from './lab.ts';
+import { RolloutIndex } from './rolloutIndex.ts';
 
 export interface FolderQuery {
 	/** A run, or a folder that holds some. */
@@ -43,26 +43,26 @@ export async function queryFolder(query: FolderQuery): Promise<FolderAnswer> {
 	const { runs: found, cut } = await runsBelow(path, { runs: 1000 }, signal);
 	if (found.length === 0) throw noRun(path);
 	const storage = query.inMemory ? null : await indexFolder(path);
-	const lab = await Lab.open({ storage });
-	if (query.onStuck) lab.onStuck(query.onStuck);
+	const rolloutIndex = await RolloutIndex.open({ storage });
+	if (query.onStuck) rolloutIndex.onStuck(query.onStuck);
 	try {
 		const folders = found.map((run) => run.folder);
-		await lab.setRuns([]);
+		await rolloutIndex.setRuns([]);
 		let number = 0;
 		if (query.onProgress) {
 			const { onProgress } = query;
-			lab.onProgress((progress) => onProgress(progress, number, folders.length));
+			rolloutIndex.onProgress((progress) => onProgress(progress, number, folders.length));
 		}
 		const runs: IndexProgress[] = [];
 		for (const run of folders) {
 			number++;
-			runs.push(await lab.index(run, signal).catch((error: unknown) => unread(run, error)));
+			runs.push(await rolloutIndex.index(run, signal).catch((error: unknown) => unread(run, error)));
 		}
-		const table = await lab.sql({ sql, limit, timeoutMs }, signal);
-		return { table, runs, cut, message: (await lab.status()).message };
+		const table = await rolloutIndex.sql({ sql, limit, timeoutMs }, signal);
+		return { table, runs, cut, message: (await rolloutIndex.status()).message };
 	} finally {
 		// A statement that does not stop must not be waited for.
-		await Promise.race([lab.close(), new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
+		await Promise.race([rolloutIndex.close(), new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
 	}
 }
 

@@ -1,4 +1,4 @@
-import type { LiteralBytes } from './labTasks.ts';
+import type { LiteralBytes } from './indexTasks.ts';
 
 /**
  * Texts of which every match of an expression holds at least one; null where none can be told. Of what is not understood

@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts';
-import type { Cell, RolloutFilter } from '../protocol/lab.ts';
-import { labViews } from '../protocol/labViews.ts';
+import { indexViews } from '../protocol/indexViews.ts';
+import type { Cell, RolloutFilter } from '../protocol/rolloutIndex.ts';
 import { noStep } from '../protocol/rolloutLine.ts';
 
 export interface Condition {
@@ -9,7 +9,7 @@ export interface Condition {
 	readonly parameters: Record<string, Cell>;
 }
 
-const columns = labViews.find(({ name }) => name === 'rollouts')?.columns ?? [];
+const columns = indexViews.find(({ name }) => name === 'rollouts')?.columns ?? [];
 const numeric = new Set(['BIGINT', 'INTEGER', 'DOUBLE', 'BOOLEAN']);
 
 function quoted(name: string): string {

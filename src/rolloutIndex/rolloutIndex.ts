@@ -2,17 +2,17 @@ import { basename, dirname, join } from 'node:path';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
+import { indexViews } from '../protocol/indexViews.ts';
 import type {
+	IndexNews,
+	IndexParams,
 	IndexProgress,
-	LabNews,
-	LabParams,
-	LabResult,
-	LabStatus,
+	IndexResult,
+	IndexStatus,
 	ResultTable,
 	RolloutFilter,
 	RolloutRef,
-} from '../protocol/lab.ts';
-import { labViews } from '../protocol/labViews.ts';
+} from '../protocol/rolloutIndex.ts';
 import { noStep } from '../protocol/rolloutLine.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RolloutPlace } from '../runs/runContent.ts';
@@ -26,7 +26,7 @@ import { type SearchedPart, searchTexts } from './textSearch.ts';
 import { ThreadPool } from './threadPool.ts';
 import { type Parameters, type QueryLimits, type RowTable, UserQueries } from './userQuery.ts';
 
-export interface LabOptions {
+export interface RolloutIndexOptions {
 	/** Folder of the index; null: in memory. */
 	readonly storage: string | null;
 	/** Of DuckDB, in MB. */
@@ -56,9 +56,9 @@ const defaultTimeoutMs = 30_000;
 const restingFactor = 12;
 
 /** The index of the runs of one workspace, and everything that is asked of it. Ends with `close`. */
-export class Lab extends Disposable {
+export class RolloutIndex extends Disposable {
 	readonly #opened: OpenedIndex;
-	readonly #options: Required<LabOptions>;
+	readonly #options: Required<RolloutIndexOptions>;
 	readonly #threads = this.register(new ThreadPool());
 	readonly #runs = new Map<string, Known>();
 	readonly #progress = this.register(new Emitter<IndexProgress>());
@@ -76,7 +76,7 @@ export class Lab extends Disposable {
 	/** A statement does not end: the process had better do. */
 	readonly onStuck = this.#stuck.event;
 
-	private constructor(opened: OpenedIndex, writer: IndexWriter, options: Required<LabOptions>) {
+	private constructor(opened: OpenedIndex, writer: IndexWriter, options: Required<RolloutIndexOptions>) {
 		super();
 		this.#opened = opened;
 		this.#options = options;
@@ -90,10 +90,10 @@ export class Lab extends Disposable {
 		}
 	}
 
-	static async open(options: LabOptions): Promise<Lab> {
+	static async open(options: RolloutIndexOptions): Promise<RolloutIndex> {
 		const all = { memoryMb: 400, processMb: 1200, lookEveryMs: 0, ...options };
 		const opened = await openIndex({ storage: all.storage, memoryMb: all.memoryMb, threads: 2 });
-		return new Lab(opened, new IndexWriter(await opened.database.connect()), all);
+		return new RolloutIndex(opened, new IndexWriter(await opened.database.connect()), all);
 	}
 
 	/** Stops everything and closes the file. */
@@ -143,7 +143,7 @@ export class Lab extends Disposable {
 		}
 	}
 
-	async status(): Promise<LabStatus> {
+	async status(): Promise<IndexStatus> {
 		return {
 			runs: [...this.#runs.values()].map(({ progress }) => progress),
 			index: this.#opened.kind,
@@ -152,7 +152,7 @@ export class Lab extends Disposable {
 		};
 	}
 
-	async sql(params: LabParams<'sql'>, signal?: AbortSignal): Promise<ResultTable> {
+	async sql(params: IndexParams<'sql'>, signal?: AbortSignal): Promise<ResultTable> {
 		const table = await this.#queries.table(
 			params.sql,
 			params.parameters ?? {},
@@ -162,7 +162,7 @@ export class Lab extends Disposable {
 		return { ...table, refs: await this.#refs(table) };
 	}
 
-	async rollouts(params: LabParams<'rollouts'>, signal?: AbortSignal): Promise<ResultTable> {
+	async rollouts(params: IndexParams<'rollouts'>, signal?: AbortSignal): Promise<ResultTable> {
 		const { sql, parameters } = await this.#condition(params.filter);
 		const sort = params.sort;
 		const ties = 'run, split, step, group_id, "index"';
@@ -180,7 +180,7 @@ export class Lab extends Disposable {
 		return { ...table, refs: await this.#refs(table) };
 	}
 
-	async count({ filter }: LabParams<'count'>, signal?: AbortSignal): Promise<LabResult<'count'>> {
+	async count({ filter }: IndexParams<'count'>, signal?: AbortSignal): Promise<IndexResult<'count'>> {
 		const { sql, parameters } = await this.#condition(filter);
 		const table = await this.#run(
 			`select count(*), count(distinct (run, split, step, group_id)),
@@ -194,7 +194,7 @@ export class Lab extends Disposable {
 		return { rollouts: rollouts ?? 0, groups: groups ?? 0, steps: steps ?? 0, runs: runs ?? 0 };
 	}
 
-	async histogram(params: LabParams<'histogram'>, signal?: AbortSignal): Promise<LabResult<'histogram'>> {
+	async histogram(params: IndexParams<'histogram'>, signal?: AbortSignal): Promise<IndexResult<'histogram'>> {
 		const { sql, parameters } = await this.#condition(params.filter);
 		const buckets = params.buckets;
 		const table = await this.#run(
@@ -217,7 +217,7 @@ export class Lab extends Disposable {
 		return { low: finite(low), high: finite(high), counts, nulls: Number(nulls ?? 0) };
 	}
 
-	async overTraining(params: LabParams<'overTraining'>, signal?: AbortSignal): Promise<LabResult<'overTraining'>> {
+	async overTraining(params: IndexParams<'overTraining'>, signal?: AbortSignal): Promise<IndexResult<'overTraining'>> {
 		const { sql, parameters } = await this.#condition(params.filter);
 		const means = params.columns.map((column) => `, avg(${columnSql(column, true)})`).join('');
 		const table = await this.#run(
@@ -238,7 +238,7 @@ export class Lab extends Disposable {
 	}
 
 	/** Of a step that is not indexed the places come from its files. */
-	async places({ run, split, step, group }: LabParams<'places'>): Promise<LabResult<'places'>> {
+	async places({ run, split, step, group }: IndexParams<'places'>): Promise<IndexResult<'places'>> {
 		const connection = await this.#opened.database.connect();
 		try {
 			const rows = await connection.rows(
@@ -271,10 +271,10 @@ export class Lab extends Disposable {
 
 	/** Goes through texts; an index is only needed where the filter asks for more than runs, splits and steps. */
 	async search(
-		params: LabParams<'search'>,
-		tell: (news: LabNews<'hits'>) => void,
+		params: IndexParams<'search'>,
+		tell: (news: IndexNews<'hits'>) => void,
 		signal?: AbortSignal,
-	): Promise<LabResult<'search'>> {
+	): Promise<IndexResult<'search'>> {
 		const start = performance.now();
 		const { search, query, filter, limit } = params;
 		const folders = filter.runs ?? [...this.#runs.keys()];
@@ -316,7 +316,7 @@ export class Lab extends Disposable {
 		for (const run of this.#runs.values()) void this.#update(run).catch(() => undefined);
 	}
 
-	async export(params: LabParams<'export'>, signal?: AbortSignal): Promise<LabResult<'export'>> {
+	async export(params: IndexParams<'export'>, signal?: AbortSignal): Promise<IndexResult<'export'>> {
 		const { processMb } = this.#options;
 		return await this.#queries.each(
 			params.sql,
@@ -562,4 +562,4 @@ function ending(folder: string, depth: number): string {
 }
 
 /** Names of the views, for who lists them. */
-export const viewNames: readonly string[] = labViews.map(({ name }) => name);
+export const viewNames: readonly string[] = indexViews.map(({ name }) => name);

@@ -8,8 +8,8 @@ import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { runStateOf } from '../runs/runStatus.ts';
+import type { IndexTask, ScanResult } from './indexTasks.ts';
 import { type IndexWriter, type KnownPart, unfinished } from './indexWriter.ts';
-import type { LabTask, ScanResult } from './labTasks.ts';
 import type { RowBatch } from './rolloutRow.ts';
 import { listParts, metricsStamp, type RunPart, sameFile, tailHash } from './runParts.ts';
 import type { ThreadPool } from './threadPool.ts';
@@ -289,7 +289,7 @@ export class RunIndexer {
 		};
 	}
 
-	async #scan(task: LabTask, take: (batch: RowBatch) => Promise<void>, signal: AbortSignal): Promise<ScanResult> {
+	async #scan(task: IndexTask, take: (batch: RowBatch) => Promise<void>, signal: AbortSignal): Promise<ScanResult> {
 		const final = await this.#threads.run(
 			task,
 			{ report: (report) => (report.kind === 'batch' ? take(report.batch) : undefined) },

@@ -4,7 +4,7 @@ import { TraceCounter } from '../core/trace/traceCounter.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
 import { openRegular } from '../runs/safeFile.ts';
-import type { LineRange, ScanResult, StepOfRun } from './labTasks.ts';
+import type { LineRange, ScanResult, StepOfRun } from './indexTasks.ts';
 import { linesOf, rolloutOfLine } from './ownLines.ts';
 import { type RowBatch, RowBatchBuilder } from './rolloutRow.ts';
 

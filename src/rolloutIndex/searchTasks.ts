@@ -4,7 +4,7 @@ import { turnsOf } from '../core/trace/messageText.ts';
 import type { RolloutLine } from '../protocol/rolloutLine.ts';
 import { longestLine } from '../runs/jsonLines.ts';
 import { openRegular } from '../runs/safeFile.ts';
-import { type FoundHit, type LabTask, type Pattern, type SearchResult, watchMs, watchPlace } from './labTasks.ts';
+import { type FoundHit, type IndexTask, type Pattern, type SearchResult, watchMs, watchPlace } from './indexTasks.ts';
 import { LiteralFinder } from './literalFinder.ts';
 import { linesOf, rolloutOfLine } from './ownLines.ts';
 import { contentOf } from './scanTasks.ts';
@@ -94,7 +94,7 @@ type Give = (hits: FoundHit[], place: number) => Promise<void>;
 
 /** Goes through a piece of a run's own file. */
 export async function searchLines(
-	{ range, pattern, limit, only, after, skip }: Extract<LabTask, { kind: 'searchLines' }>,
+	{ range, pattern, limit, only, after, skip }: Extract<IndexTask, { kind: 'searchLines' }>,
 	give: Give,
 	signal: AbortSignalLike,
 	watch: Watch,
@@ -197,7 +197,7 @@ function lineBreak(fd: number, position: number, size: number): number {
 
 /** Goes through a step of any format. */
 export async function searchStep(
-	{ step, pattern, limit, only, after, skip }: Extract<LabTask, { kind: 'searchStep' }>,
+	{ step, pattern, limit, only, after, skip }: Extract<IndexTask, { kind: 'searchStep' }>,
 	give: Give,
 	signal: AbortSignalLike,
 	watch: Watch,

@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts';
-import type { TextHit, TextQuery } from '../protocol/lab.ts';
+import type { TextHit, TextQuery } from '../protocol/rolloutIndex.ts';
 import type { RolloutSplit } from '../runs/runContent.ts';
-import type { FoundHit, LabTask, Pattern } from './labTasks.ts';
+import type { FoundHit, IndexTask, Pattern } from './indexTasks.ts';
 import { literalBytes, requiredTexts } from './requiredLiterals.ts';
 import { SlowMatch, type TaskListener, type ThreadPool } from './threadPool.ts';
 
@@ -59,7 +59,7 @@ export function patternOf({ pattern, regex, caseSensitive }: TextQuery): Pattern
 
 interface Piece {
 	readonly part: SearchedPart;
-	readonly task: Extract<LabTask, { kind: 'searchLines' | 'searchStep' }>;
+	readonly task: Extract<IndexTask, { kind: 'searchLines' | 'searchStep' }>;
 	readonly bytes: number;
 }
 

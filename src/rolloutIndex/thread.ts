@@ -1,32 +1,32 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Failure } from '../base/failure.ts';
-import type { LabOrder, LabReport, LabTask } from './labTasks.ts';
+import type { IndexOrder, IndexReport, IndexTask } from './indexTasks.ts';
 import { transferables } from './rolloutRow.ts';
 import { scanLines, scanStep } from './scanTasks.ts';
 import { searchLines, searchStep } from './searchTasks.ts';
 
-/* A thread of the lab worker: goes through rollouts, one task at a time. Reading blocks it, and it alone. */
+/* A thread of the index worker: goes through rollouts, one task at a time. Reading blocks it, and it alone. */
 
 const port = parentPort;
-if (port === null) throw new Error('This program is a thread of the lab worker.');
+if (port === null) throw new Error('This program is a thread of the index worker.');
 const watch = new Float64Array((workerData as { watch: SharedArrayBuffer }).watch);
 
 const signal = { aborted: false };
 let proceed: (() => void) | null = null;
 
-function tell(report: LabReport, moved: ArrayBuffer[] = []): void {
+function tell(report: IndexReport, moved: ArrayBuffer[] = []): void {
 	port?.postMessage(report, moved);
 }
 
 /** Sends a portion and waits until it is taken. */
-function give(report: LabReport, moved: ArrayBuffer[] = []): Promise<void> {
+function give(report: IndexReport, moved: ArrayBuffer[] = []): Promise<void> {
 	return new Promise((resolve) => {
 		proceed = resolve;
 		tell(report, moved);
 	});
 }
 
-async function run(task: LabTask): Promise<LabReport> {
+async function run(task: IndexTask): Promise<IndexReport> {
 	switch (task.kind) {
 		case 'scanLines': {
 			const result = await scanLines(
@@ -51,7 +51,7 @@ async function run(task: LabTask): Promise<LabReport> {
 	}
 }
 
-port.on('message', (order: LabOrder) => {
+port.on('message', (order: IndexOrder) => {
 	if (order.kind === 'cancel') signal.aborted = true;
 	if (order.kind === 'next' || order.kind === 'cancel') {
 		const resolve = proceed;

@@ -2,11 +2,11 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure, type Reason } from '../base/failure.ts';
-import { type LabOrder, type LabReport, type LabTask, watchMs, watchPlace } from './labTasks.ts';
+import { type IndexOrder, type IndexReport, type IndexTask, watchMs, watchPlace } from './indexTasks.ts';
 
 /** Takes what a task has to say; the task waits until it resolves. */
 export interface TaskListener {
-	report(report: Extract<LabReport, { kind: 'batch' | 'hits' }>): Promise<void> | void;
+	report(report: Extract<IndexReport, { kind: 'batch' | 'hits' }>): Promise<void> | void;
 	/** How long the match of one rollout may take, in ms; then the task fails with {@link SlowMatch}. */
 	readonly matchMs?: number;
 }
@@ -22,17 +22,17 @@ export class SlowMatch extends Error {
 	}
 }
 
-type Final = Extract<LabReport, { kind: 'scanned' | 'searched' }>;
+type Final = Extract<IndexReport, { kind: 'scanned' | 'searched' }>;
 
 interface Job {
-	readonly task: LabTask;
+	readonly task: IndexTask;
 	readonly listener: TaskListener;
 	readonly signal: AbortSignal | undefined;
 	resolve(report: Final): void;
 	reject(error: unknown): void;
 }
 
-const script = import.meta.url.endsWith('.ts') ? './thread.ts' : './labThread.js';
+const script = import.meta.url.endsWith('.ts') ? './thread.ts' : './indexThread.js';
 const watchEveryMs = 100;
 
 /** Threads that go through rollouts; started when there is work, as many as there are processors, but at most four. */
@@ -48,7 +48,7 @@ export class ThreadPool extends Disposable {
 		super();
 		this.register(
 			toDisposable(() => {
-				const gone = new Failure('cancelled', 'The lab worker ends.');
+				const gone = new Failure('cancelled', 'The index worker ends.');
 				for (const job of [...this.#urgent.splice(0), ...this.#waiting.splice(0)]) job.reject(gone);
 				for (const thread of this.#all) thread.end(gone);
 			}),
@@ -56,7 +56,7 @@ export class ThreadPool extends Disposable {
 	}
 
 	/** Fails with `cancelled` by its signal; a thread that has crashed fails its task with `internal`. */
-	run(task: LabTask, listener: TaskListener, signal?: AbortSignal): Promise<Final> {
+	run(task: IndexTask, listener: TaskListener, signal?: AbortSignal): Promise<Final> {
 		return new Promise((resolve, reject) => {
 			if (this.disposed || signal?.aborted) {
 				reject(new Failure('cancelled', 'Cancelled.'));
@@ -120,15 +120,15 @@ class Thread {
 		execArgv: [],
 		resourceLimits: { maxOldGenerationSizeMb: 400 },
 	});
-	#report: ((report: LabReport) => void) | null = null;
+	#report: ((report: IndexReport) => void) | null = null;
 	#failed: ((error: unknown) => void) | null = null;
 	alive = true;
 
 	constructor() {
 		this.#worker.unref();
-		this.#worker.on('message', (report: LabReport) => this.#report?.(report));
-		this.#worker.on('error', (error) => this.#gone(Failure.from(error, 'A thread of the lab worker failed')));
-		this.#worker.on('exit', () => this.#gone(new Failure('internal', 'A thread of the lab worker ended.')));
+		this.#worker.on('message', (report: IndexReport) => this.#report?.(report));
+		this.#worker.on('error', (error) => this.#gone(Failure.from(error, 'A thread of the index worker failed')));
+		this.#worker.on('exit', () => this.#gone(new Failure('internal', 'A thread of the index worker ended.')));
 	}
 
 	/** Resolves when the thread is free again, or gone. */
@@ -203,7 +203,7 @@ class Thread {
 		this.#failed?.(error);
 	}
 
-	#send(order: LabOrder): void {
+	#send(order: IndexOrder): void {
 		if (this.alive) this.#worker.postMessage(order);
 	}
 }

@@ -1,5 +1,5 @@
 import { Failure } from '../base/failure.ts';
-import type { Cell, ResultTable } from '../protocol/lab.ts';
+import type { Cell, ResultTable } from '../protocol/rolloutIndex.ts';
 import { cellOf } from './cells.ts';
 import type { Connection, Database, SqlResult, SqlValue } from './duckdb.ts';
 import { checkStatement, sqlFailure } from './statementCheck.ts';

@@ -1,4 +1,4 @@
-// @reaches extension rewardHost search lab
+// @reaches extension rewardHost search rolloutIndex
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Random } from '../../src/base/random.ts';
-import { LabClient } from '../../src/extension/lab/labClient.ts';
-import type { TextQuery } from '../../src/protocol/lab.ts';
+import { IndexClient } from '../../src/extension/rolloutIndex/indexClient.ts';
+import type { TextQuery } from '../../src/protocol/rolloutIndex.ts';
 import { openRun } from '../../src/runs/openRun.ts';
 import type { Bench, Measurement } from './measurement.ts';
 import { makeRolloutFolder } from './rolloutFolder.ts';
@@ -15,7 +15,7 @@ import { makeRolloutFolder } from './rolloutFolder.ts';
  */
 const rollouts = Number(process.env.BENCH_ROLLOUTS ?? 1_000_000);
 
-const program = fileURLToPath(new URL('../../src/lab/main.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../src/rolloutIndex/main.ts', import.meta.url));
 const groups = 125;
 
 const searches: readonly (readonly [name: string, query: TextQuery])[] = [
@@ -44,11 +44,11 @@ async function timed<T>(work: () => Promise<T>): Promise<[millis: number, result
 }
 
 export const bench: Bench = {
-	title: `lab index and search over ${rollouts.toLocaleString('en')} rollouts`,
+	title: `rollout index and search over ${rollouts.toLocaleString('en')} rollouts`,
 	async run({ rounds }) {
 		const folder = await mkdtemp(join(process.env.BENCH_FOLDER ?? tmpdir(), 'lab-bench-'));
 		const run = join(folder, 'run');
-		const client = new LabClient({ program, storage: join(folder, 'index'), log: console.error });
+		const client = new IndexClient({ program, storage: join(folder, 'index'), log: console.error });
 		const measurements: Measurement[] = [];
 		const measured = (name: string, unit: string, samples: number[]) =>
 			measurements.push({ name: `lab: ${name}`, unit, samples });

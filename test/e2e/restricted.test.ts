@@ -1,4 +1,4 @@
-// @reaches extension rewardHost search lab
+// @reaches extension rewardHost search rolloutIndex
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// @reaches lab query transcript comparison
+// @reaches rolloutIndex query transcript comparison
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /** The suites of test/integration/suites inside the extension host of a browser workbench. */
-// @reaches extension rewardHost search lab dataset
+// @reaches extension rewardHost search rolloutIndex dataset
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';

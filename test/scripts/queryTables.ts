@@ -1,8 +1,8 @@
-import { labViews } from '../../src/protocol/labViews.ts';
+import { indexViews } from '../../src/protocol/indexViews.ts';
 
-/** The views of the lab index, a section each. */
+/** The views of the rollout index, a section each. */
 export function queryTables(): Record<string, string> {
-	const sections = labViews.map(({ name, rows, columns }) => {
+	const sections = indexViews.map(({ name, rows, columns }) => {
 		const lines = columns.map(
 			(column) => `| \`${column.name}\` | ${column.type} | ${column.meaning.replaceAll('|', '\\|')} |`,
 		);

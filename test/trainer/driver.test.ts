@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { Lab } from '../../src/lab/lab.ts';
+import { RolloutIndex } from '../../src/rolloutIndex/rolloutIndex.ts';
 import type { ControlClient } from '../../src/rpc/controlClient.ts';
 import {
 	listCheckpoints,
@@ -152,7 +152,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 			assert.ok(Math.abs((rewards.ones as number) - share(completion as string)) < 1e-6);
 			assert.equal(tokens?.logprob.length, tokens?.text.length);
 		}
-		const lab = await Lab.open({ storage: null });
+		const lab = await RolloutIndex.open({ storage: null });
 		try {
 			await lab.setRuns([run]);
 			await lab.index(run);

@@ -1,4 +1,4 @@
-import type { RolloutFilter } from '../../src/protocol/lab.ts';
+import type { RolloutFilter } from '../../src/protocol/rolloutIndex.ts';
 import { type Condition, componentOf, type FormColumn, formColumns, type QueryForm, valuesOf } from './queryForm.ts';
 
 /** A name as SQL has it, whatever is in it. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { labViews } from '../../src/protocol/labViews.ts';
+import { indexViews } from '../../src/protocol/indexViews.ts';
 import { type Sort, sortSchema } from '../../src/protocol/queryMessages.ts';
 
 const short = v.pipe(v.string(), v.maxLength(1000));
@@ -70,7 +70,7 @@ const rewardPrefix = 'rewards.';
 
 /** @param components names of reward components that the index knows */
 export function formColumns(components: readonly string[]): FormColumn[] {
-	const view = labViews.find(({ name }) => name === 'rollouts');
+	const view = indexViews.find(({ name }) => name === 'rollouts');
 	return (view?.columns ?? []).flatMap(({ name, type, meaning }): FormColumn[] => {
 		if (name === 'reward') {
 			return [

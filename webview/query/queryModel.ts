@@ -2,7 +2,6 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
 import { formatCounted } from '../../src/base/format.ts';
-import type { RolloutRef } from '../../src/protocol/lab.ts';
 import {
 	type Answer,
 	mostHits,
@@ -13,6 +12,7 @@ import {
 	type Question,
 	type queryRequests,
 } from '../../src/protocol/queryMessages.ts';
+import type { RolloutRef } from '../../src/protocol/rolloutIndex.ts';
 import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
 import { toCsv } from '../lib/charts/csv.ts';
 import { filterOf, sqlOf } from './formSql.ts';

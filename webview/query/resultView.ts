@@ -1,6 +1,6 @@
 import { formatBytes, formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
-import type { RolloutRef } from '../../src/protocol/lab.ts';
 import { type Answer, mostHits } from '../../src/protocol/queryMessages.ts';
+import type { RolloutRef } from '../../src/protocol/rolloutIndex.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';

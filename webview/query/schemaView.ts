@@ -1,4 +1,4 @@
-import { labViews } from '../../src/protocol/labViews.ts';
+import { indexViews } from '../../src/protocol/indexViews.ts';
 import { element } from '../lib/dom.ts';
 
 /** Names that SQL has for itself. */
@@ -23,7 +23,7 @@ export class SchemaView {
 		this.element = element(
 			'div',
 			{ class: 'schema', role: 'group', aria: { label: 'Views and columns' } },
-			...labViews.map((view, i) => {
+			...indexViews.map((view, i) => {
 				const details = element(
 					'details',
 					null,

@@ -1,5 +1,5 @@
 import { formatNumber } from '../../src/base/format.ts';
-import type { Cell, ResultTable as Table, TextHit } from '../../src/protocol/lab.ts';
+import type { Cell, ResultTable as Table, TextHit } from '../../src/protocol/rolloutIndex.ts';
 import { element } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { kindOfType } from './queryForm.ts';

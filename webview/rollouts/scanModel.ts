@@ -87,7 +87,7 @@ export function scanWords(progress: ScanProgress): string {
 	const steps = done === total ? formatCounted(total, 'step') : `${formatCount(done)} of ${formatCount(total)} steps`;
 	const parts = [
 		indexed
-			? `From the lab's index: ${steps}, ${formatCount(rollouts)} rollouts`
+			? `From the rollout index: ${steps}, ${formatCount(rollouts)} rollouts`
 			: `${state === 'running' ? 'Reading' : 'Read'} ${steps}, ${formatCount(rollouts)} rollouts`,
 	];
 	if (skipped > 0) parts.push(`${formatCount(skipped)} could not be read`);

@@ -1,22 +1,24 @@
 import * as vscode from 'vscode';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
-import type { LabProgress } from '../lab/labProgress.ts';
-import type { WindowLab } from '../lab/windowLab.ts';
+import type { IndexingItem } from '../rolloutIndex/indexingItem.ts';
+import type { WindowRolloutIndex } from '../rolloutIndex/windowRolloutIndex.ts';
 
 /** *Rebuild Index* and *Pause or Continue Indexing*. */
-export function addLabCommands(table: CommandTable, lab: WindowLab): void {
-	let progress: Promise<LabProgress> | null = null;
+export function addIndexCommands(table: CommandTable, rolloutIndex: WindowRolloutIndex): void {
+	let progress: Promise<IndexingItem> | null = null;
 	const shown = () => {
-		progress ??= import('../lab/labProgress.ts').then(({ LabProgress }) => lab.attach(new LabProgress(lab)));
+		progress ??= import('../rolloutIndex/indexingItem.ts').then(({ IndexingItem }) =>
+			rolloutIndex.attach(new IndexingItem(rolloutIndex)),
+		);
 		return progress;
 	};
-	lab.onStarted(() => void shown());
+	rolloutIndex.onStarted(() => void shown());
 	table.add(commandIds.pauseIndexing, async () => (await shown()).toggle());
 	table.add(commandIds.rebuildIndex, async () => {
 		await vscode.window.withProgress(
 			{ location: vscode.ProgressLocation.Notification, title: 'Clearing the index of rollouts' },
-			() => lab.request('rebuild', {}),
+			() => rolloutIndex.request('rebuild', {}),
 		);
 	});
 }

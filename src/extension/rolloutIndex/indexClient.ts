@@ -2,17 +2,17 @@ import { Disposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import type { Schema } from '../../protocol/decode.ts';
 import {
-	type LabMethod,
-	type LabNews,
-	type LabParams,
-	type LabResult,
-	labNotifications,
-	labRequests,
-} from '../../protocol/lab.ts';
+	type IndexMethod,
+	type IndexNews,
+	type IndexParams,
+	type IndexResult,
+	indexNotifications,
+	indexRequests,
+} from '../../protocol/rolloutIndex.ts';
 import { WorkerClient } from '../workerClient.ts';
 
-export interface LabClientOptions {
-	/** dist/lab.js, or src/lab/main.ts. */
+export interface IndexClientOptions {
+	/** dist/rolloutIndex.js, or src/rolloutIndex/main.ts. */
 	readonly program: string;
 	/** Program that runs it; default: this one, as Node. */
 	readonly node?: () => string | null;
@@ -23,18 +23,18 @@ export interface LabClientOptions {
 	readonly lookEveryMs?: number;
 }
 
-/** The lab worker of this window; see {@link WorkerClient}. It is told again after every start which runs there are. */
-export class LabClient extends Disposable {
+/** The index worker of this window; see {@link WorkerClient}. It is told again after every start which runs there are. */
+export class IndexClient extends Disposable {
 	readonly #worker: WorkerClient;
-	readonly #progress = this.register(new Emitter<LabNews<'progress'>>());
-	readonly #hits = this.register(new Emitter<LabNews<'hits'>>());
+	readonly #progress = this.register(new Emitter<IndexNews<'progress'>>());
+	readonly #hits = this.register(new Emitter<IndexNews<'hits'>>());
 	#runs: readonly string[] | null = null;
 	readonly onProgress = this.#progress.event;
 	readonly onHits = this.#hits.event;
 	/** The worker is gone: what it told of progress holds no longer. */
 	readonly onEnded: WorkerClient['onEnded'];
 
-	constructor({ program, node, storage, log, lookEveryMs }: LabClientOptions) {
+	constructor({ program, node, storage, log, lookEveryMs }: IndexClientOptions) {
 		super();
 		this.#worker = this.register(
 			new WorkerClient({
@@ -45,18 +45,18 @@ export class LabClient extends Disposable {
 				],
 				node,
 				log,
-				name: 'lab worker',
+				name: 'index worker',
 				results: Object.fromEntries(
-					Object.entries(labRequests).map(([method, { result }]) => [method, result as Schema<unknown>]),
+					Object.entries(indexRequests).map(([method, { result }]) => [method, result as Schema<unknown>]),
 				),
-				notifications: labNotifications as unknown as Record<string, Schema<unknown>>,
+				notifications: indexNotifications as unknown as Record<string, Schema<unknown>>,
 			}),
 		);
 		this.onEnded = this.#worker.onEnded;
 		this.#worker.onStarted(() => this.#tellRuns());
 		this.#worker.onNews(({ name, params }) => {
-			if (name === 'progress') this.#progress.fire(params as LabNews<'progress'>);
-			else if (name === 'hits') this.#hits.fire(params as LabNews<'hits'>);
+			if (name === 'progress') this.#progress.fire(params as IndexNews<'progress'>);
+			else if (name === 'hits') this.#hits.fire(params as IndexNews<'hits'>);
 		});
 	}
 
@@ -73,8 +73,8 @@ export class LabClient extends Disposable {
 		if (this.#worker.pid !== null) this.#tellRuns();
 	}
 
-	request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>> {
-		return this.#worker.request(method, params, signal) as Promise<LabResult<M>>;
+	request<M extends IndexMethod>(method: M, params: IndexParams<M>, signal?: AbortSignal): Promise<IndexResult<M>> {
+		return this.#worker.request(method, params, signal) as Promise<IndexResult<M>>;
 	}
 
 	#tellRuns(): void {

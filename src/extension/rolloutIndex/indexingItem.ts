@@ -1,27 +1,27 @@
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { formatProgress } from '../../base/format.ts';
-import type { IndexProgress } from '../../protocol/lab.ts';
+import type { IndexProgress } from '../../protocol/rolloutIndex.ts';
 import { commandIds } from '../ids.ts';
-import type { WindowLab } from './windowLab.ts';
+import type { WindowRolloutIndex } from './windowRolloutIndex.ts';
 
 /** Indexing that takes less is not worth a word. */
 const quietMs = 1500;
 
-/** How far indexing is, in the status bar; a click pauses it. Loaded with the first request to the lab. */
-export class LabProgress extends Disposable {
-	readonly #lab: WindowLab;
+/** Progress of indexing in the status bar; a click pauses it. Loaded with the first request to the index. */
+export class IndexingItem extends Disposable {
+	readonly #rolloutIndex: WindowRolloutIndex;
 	readonly #runs = new Map<string, IndexProgress>();
 	#item: vscode.StatusBarItem | null = null;
 	#since = 0;
 	#paused = false;
 
-	constructor(lab: WindowLab) {
+	constructor(rolloutIndex: WindowRolloutIndex) {
 		super();
-		this.#lab = lab;
-		this.register(lab.onProgress((progress) => this.#take(progress)));
+		this.#rolloutIndex = rolloutIndex;
+		this.register(rolloutIndex.onProgress((progress) => this.#take(progress)));
 		this.register(
-			lab.onEnded(() => {
+			rolloutIndex.onEnded(() => {
 				this.#runs.clear();
 				this.#paused = false;
 				this.#show();
@@ -33,7 +33,7 @@ export class LabProgress extends Disposable {
 	/** Pauses indexing, or lets it go on. */
 	async toggle(): Promise<void> {
 		const paused = !this.#paused;
-		await this.#lab.request('pause', { paused });
+		await this.#rolloutIndex.request('pause', { paused });
 		this.#paused = paused;
 		this.#show();
 	}

@@ -3,13 +3,13 @@ import type * as vscode from 'vscode';
 import { Disposable, type IDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
-import type { LabMethod, LabNews, LabParams, LabResult } from '../../protocol/lab.ts';
+import type { IndexMethod, IndexNews, IndexParams, IndexResult } from '../../protocol/rolloutIndex.ts';
 import { labHome } from '../../runs/runRegistry.ts';
 import type { RunStore } from '../runStore.ts';
 import { settings } from '../settings.ts';
-import type { LabClient } from './labClient.ts';
+import type { IndexClient } from './indexClient.ts';
 
-export interface WindowLabOptions {
+export interface WindowRolloutIndexOptions {
 	/** Folder of the extension. */
 	readonly extension: vscode.Uri;
 	/** The workspace's; undefined: no folder is open. */
@@ -19,23 +19,23 @@ export interface WindowLabOptions {
 }
 
 /**
- * The lab worker as the window knows it: the same runs, an index in the workspace's storage. Until something is asked no
+ * The index worker as the window knows it: the same runs, an index in the workspace's storage. Until something is asked no
  * worker runs and nothing of it is loaded. It only reads, in a process of our own, so it works without trust.
  */
-export class WindowLab extends Disposable {
-	readonly #options: WindowLabOptions;
-	readonly #progress = this.register(new Emitter<LabNews<'progress'>>());
-	readonly #hits = this.register(new Emitter<LabNews<'hits'>>());
+export class WindowRolloutIndex extends Disposable {
+	readonly #options: WindowRolloutIndexOptions;
+	readonly #progress = this.register(new Emitter<IndexNews<'progress'>>());
+	readonly #hits = this.register(new Emitter<IndexNews<'hits'>>());
 	readonly #ended = this.register(new Emitter<void>());
 	readonly #started = this.register(new Emitter<void>());
-	#client: Promise<LabClient> | null = null;
+	#client: Promise<IndexClient> | null = null;
 	readonly onProgress = this.#progress.event;
 	readonly onHits = this.#hits.event;
 	readonly onEnded = this.#ended.event;
 	/** The first request was made. */
 	readonly onStarted = this.#started.event;
 
-	constructor(options: WindowLabOptions) {
+	constructor(options: WindowRolloutIndexOptions) {
 		super();
 		this.#options = options;
 	}
@@ -50,7 +50,11 @@ export class WindowLab extends Disposable {
 		return this.register(item);
 	}
 
-	async request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>> {
+	async request<M extends IndexMethod>(
+		method: M,
+		params: IndexParams<M>,
+		signal?: AbortSignal,
+	): Promise<IndexResult<M>> {
 		if (this.disposed) throw new Failure('cancelled', 'The window closes.');
 		if (this.#client === null) {
 			this.#client = this.#load();
@@ -59,12 +63,12 @@ export class WindowLab extends Disposable {
 		return await (await this.#client).request(method, params, signal);
 	}
 
-	async #load(): Promise<LabClient> {
+	async #load(): Promise<IndexClient> {
 		const { extension, storage, store, log } = this.#options;
-		const { LabClient } = await import('./labClient.ts');
+		const { IndexClient } = await import('./indexClient.ts');
 		const client = this.register(
-			new LabClient({
-				program: join(extension.fsPath, 'dist', 'lab.js'),
+			new IndexClient({
+				program: join(extension.fsPath, 'dist', 'rolloutIndex.js'),
 				node: () => settings.nodePath(),
 				// Without a folder all windows share one place; the second of them builds its own.
 				storage: storage === undefined ? join(labHome(), 'indexes', 'window') : join(storage.fsPath, 'lab'),

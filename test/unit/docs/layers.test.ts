@@ -81,7 +81,7 @@ describe('the import table of docs/architecture.md', () => {
 			'src/engines/embedded/compute/runtime.ts',
 			'src/rewards/onnxModel.ts',
 		]);
-		assert.deepEqual(importers('@duckdb/node-api'), ['src/lab/duckdb.ts']);
+		assert.deepEqual(importers('@duckdb/node-api'), ['src/rolloutIndex/duckdb.ts']);
 		assert.deepEqual(importers('hyparquet'), ['src/runs/importers/decoding/parquetRows.ts']);
 		assert.deepEqual(importers('yaml'), ['src/runs/importers/decoding/yamlText.ts']);
 		assert.deepEqual(importers('ajv'), ['src/rewards/builtIn/jsonSchemas.ts']);

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Lab } from '../../../src/lab/lab.ts';
-import { labViews } from '../../../src/protocol/labViews.ts';
+import { indexViews } from '../../../src/protocol/indexViews.ts';
+import { RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { makeRolloutFolder } from '../../bench/rolloutFolder.ts';
 import { root } from '../../scripts/paths.ts';
 
@@ -13,13 +13,13 @@ const examples = [...(await readFile(join(root, 'docs/queries.md'), 'utf8')).mat
 );
 
 describe('docs/queries.md', () => {
-	let lab: Lab;
+	let lab: RolloutIndex;
 	let folder: string;
 
 	before(async () => {
 		folder = await mkdtemp(join(tmpdir(), 'queries-'));
 		await makeRolloutFolder(folder, { rollouts: 400, perGroup: 4, groups: 10, bytes: 1200 });
-		lab = await Lab.open({ storage: null });
+		lab = await RolloutIndex.open({ storage: null });
 		await lab.index(folder);
 		await lab.index(join(root, 'test/fixtures/trl-run'));
 	});
@@ -33,8 +33,8 @@ describe('docs/queries.md', () => {
 			sql: 'select view_name from duckdb_views() where not internal order by 1',
 			limit: 99,
 		});
-		assert.deepEqual(rows.flat(), labViews.map(({ name }) => name).toSorted());
-		for (const { name, columns } of labViews) {
+		assert.deepEqual(rows.flat(), indexViews.map(({ name }) => name).toSorted());
+		for (const { name, columns } of indexViews) {
 			const { rows } = await lab.sql({ sql: `describe ${name}`, limit: 99 });
 			assert.deepEqual(
 				rows.map(([column, type]) => [column, type]),

@@ -146,7 +146,7 @@ const known = [
 	'rewardTests/rewardDebugger.ts', // by rewardTests.ts and by VerifyCommands.debugRow
 	'rewards/verifierPool.ts',
 	'runStarter.ts',
-	'workerClient.ts', // Our own programs; those that run what others made ask for trust: lab/windowLab.ts reads, search/windowSearches.ts asks.
+	'workerClient.ts', // Our own programs; those that run what others made ask for trust: rolloutIndex/windowRolloutIndex.ts reads, search/windowSearches.ts asks.
 ];
 
 test('nobody else in the host starts engines, reward hosts or other processes', () => {

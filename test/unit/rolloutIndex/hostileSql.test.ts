@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
-import { Lab } from '../../../src/lab/lab.ts';
+import { RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { folderFor, runIn } from './ownRun.ts';
 
 /** Statements that must neither run nor tell anything; each with the reasons that may be given. */
@@ -128,7 +128,7 @@ const allowed = [
 const limits = { limit: 1000, timeoutMs: 10_000 };
 
 describe('SQL of people', () => {
-	let lab: Lab;
+	let rolloutIndex: RolloutIndex;
 	let storage: string;
 	let count: unknown;
 	const cleanup: (() => unknown)[] = [];
@@ -136,19 +136,19 @@ describe('SQL of people', () => {
 	before(async () => {
 		const folder = await folderFor({ after: (done: () => unknown) => cleanup.push(done) } as never);
 		storage = join(folder, 'index');
-		lab = await Lab.open({ storage });
-		await lab.index(await runIn(join(folder, 'run')));
-		count = (await lab.sql({ sql: 'select count(*) from rollouts', limit: 1 })).rows[0]?.[0];
+		rolloutIndex = await RolloutIndex.open({ storage });
+		await rolloutIndex.index(await runIn(join(folder, 'run')));
+		count = (await rolloutIndex.sql({ sql: 'select count(*) from rollouts', limit: 1 })).rows[0]?.[0];
 		assert.equal(count, 60);
 	});
 	after(async () => {
-		await lab.close();
+		await rolloutIndex.close();
 		for (const done of cleanup) await done();
 	});
 
 	for (const [sql, ...reasons] of refused) {
 		it(`is refused: ${sql.slice(0, 90).replaceAll('\0', '\\0')}`, async () => {
-			await assert.rejects(lab.sql({ sql, ...limits }), (error) => {
+			await assert.rejects(rolloutIndex.sql({ sql, ...limits }), (error) => {
 				assert.ok(error instanceof Failure, String(error));
 				assert.ok(reasons.includes(error.reason), `${error.reason}: ${error.message}`);
 				return true;
@@ -158,13 +158,13 @@ describe('SQL of people', () => {
 
 	for (const sql of allowed) {
 		it(`runs: ${sql}`, async () => {
-			const table = await lab.sql({ sql, ...limits });
+			const table = await rolloutIndex.sql({ sql, ...limits });
 			assert.ok(table.columns.length > 0);
 		});
 	}
 
 	it('has changed nothing and left nothing behind', async () => {
-		const { rows } = await lab.sql({ sql: 'select count(*) from rollouts', limit: 1 });
+		const { rows } = await rolloutIndex.sql({ sql: 'select count(*) from rollouts', limit: 1 });
 		assert.equal(rows[0]?.[0], count);
 		assert.deepEqual(
 			(await readdir(storage)).filter((name) => !/^index\.(duckdb(\.wal)?|spill)$/.test(name)),
@@ -173,7 +173,7 @@ describe('SQL of people', () => {
 	});
 
 	it('streams: what has no end is cut where enough is there', async () => {
-		const table = await lab.sql({ sql: 'select * from range(1000000000000)', limit: 10 });
+		const table = await rolloutIndex.sql({ sql: 'select * from range(1000000000000)', limit: 10 });
 		assert.equal(table.rows.length, 10);
 		assert.equal(table.truncated, true);
 	});
@@ -184,33 +184,35 @@ describe('SQL of people', () => {
 			'with recursive x as (select 1 a union all select a + 1 from x) select count(*) from x',
 			'select sum(a.range * b.range) from range(10000000) a, range(10000000) b',
 		]) {
-			await assert.rejects(lab.sql({ sql, limit: 1, timeoutMs: 300 }), { reason: 'timeout' }, sql);
+			await assert.rejects(rolloutIndex.sql({ sql, limit: 1, timeoutMs: 300 }), { reason: 'timeout' }, sql);
 		}
-		assert.deepEqual((await lab.sql({ sql: 'select 1', limit: 1 })).rows, [[1]]);
+		assert.deepEqual((await rolloutIndex.sql({ sql: 'select 1', limit: 1 })).rows, [[1]]);
 	});
 
 	it('is stopped when nobody wants it any more', async () => {
 		const controller = new AbortController();
-		const asked = lab.sql({ sql: 'select count(*) from range(1000000000000)', limit: 1 }, controller.signal);
+		const asked = rolloutIndex.sql({ sql: 'select count(*) from range(1000000000000)', limit: 1 }, controller.signal);
 		setTimeout(() => controller.abort(), 100);
 		await assert.rejects(asked, { reason: 'cancelled' });
 	});
 
 	it('is stopped when it wants too much memory', async () => {
-		await assert.rejects(lab.sql({ sql: 'select list(range) from range(300000000)', limit: 1 }), { reason: 'full' });
-		assert.deepEqual((await lab.sql({ sql: 'select 1', limit: 1 })).rows, [[1]]);
+		await assert.rejects(rolloutIndex.sql({ sql: 'select list(range) from range(300000000)', limit: 1 }), {
+			reason: 'full',
+		});
+		assert.deepEqual((await rolloutIndex.sql({ sql: 'select 1', limit: 1 })).rows, [[1]]);
 	});
 
 	it('takes parameters, and says which is missing', async () => {
 		const asked = { sql: 'select $a || $b as x', limit: 1, parameters: { a: "'; drop table run; --", b: 'x' } };
-		assert.deepEqual((await lab.sql(asked)).rows, [["'; drop table run; --x"]]);
-		await assert.rejects(lab.sql({ sql: 'select $a', limit: 1 }), { reason: 'invalid', message: /\$a/ });
+		assert.deepEqual((await rolloutIndex.sql(asked)).rows, [["'; drop table run; --x"]]);
+		await assert.rejects(rolloutIndex.sql({ sql: 'select $a', limit: 1 }), { reason: 'invalid', message: /\$a/ });
 	});
 
 	it('gives values that JSON can carry', async () => {
 		const sql = `select 9007199254740993 as big, 1.5::decimal(4, 2) as d, 'NaN'::double as nan, null as n, [1, 2] as l,
 			map {'a': 1} as m, date '2026-01-02' as day, true as b, 'ü\u0000' as t, '\\xAA'::blob as raw`;
-		const { rows } = await lab.sql({ sql: sql.replace('\u0000', ''), limit: 1 });
+		const { rows } = await rolloutIndex.sql({ sql: sql.replace('\u0000', ''), limit: 1 });
 		assert.deepEqual(rows[0], [
 			'9007199254740993',
 			1.5,
@@ -231,12 +233,15 @@ describe('SQL of people', () => {
 			"exists (from glob('/*'))",
 			'1=1); drop table run; --',
 		]) {
-			await assert.rejects(lab.rollouts({ filter: { where }, limit: 1 }), (error) => {
+			await assert.rejects(rolloutIndex.rollouts({ filter: { where }, limit: 1 }), (error) => {
 				return error instanceof Failure && (error.reason === 'denied' || error.reason === 'invalid');
 			});
 		}
 		const column = "accuracy'] or true or rewards['x";
-		const { rows } = await lab.rollouts({ filter: { ranges: [{ column: `rewards.${column}`, from: 0 }] }, limit: 100 });
+		const { rows } = await rolloutIndex.rollouts({
+			filter: { ranges: [{ column: `rewards.${column}`, from: 0 }] },
+			limit: 100,
+		});
 		assert.deepEqual(rows, []);
 	});
 });

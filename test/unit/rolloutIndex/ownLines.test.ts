@@ -3,9 +3,9 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
-import { isPlainRollout, linesOf, rolloutOfLine } from '../../../src/lab/ownLines.ts';
 import { decode } from '../../../src/protocol/decode.ts';
 import { rolloutLineSchema } from '../../../src/protocol/rolloutLine.ts';
+import { isPlainRollout, linesOf, rolloutOfLine } from '../../../src/rolloutIndex/ownLines.ts';
 import { folderFor, rolloutLine } from './ownRun.ts';
 
 interface Seen {

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { Lab, type LabOptions } from '../../../src/lab/lab.ts';
 import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
+import { RolloutIndex, type RolloutIndexOptions } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { makeRolloutFolder, type RolloutFolderOptions } from '../../bench/rolloutFolder.ts';
 
 /** A folder that goes with the test. */
@@ -19,10 +19,13 @@ export async function runIn(folder: string, options: Partial<RolloutFolderOption
 	return folder;
 }
 
-export async function labFor(context: Pick<TestContext, 'after'>, options: Partial<LabOptions> = {}): Promise<Lab> {
-	const lab = await Lab.open({ storage: null, ...options });
-	context.after(() => lab.close());
-	return lab;
+export async function labFor(
+	context: Pick<TestContext, 'after'>,
+	options: Partial<RolloutIndexOptions> = {},
+): Promise<RolloutIndex> {
+	const rolloutIndex = await RolloutIndex.open({ storage: null, ...options });
+	context.after(() => rolloutIndex.close());
+	return rolloutIndex;
 }
 
 /** A line of a rollout file. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
-import { LiteralFinder } from '../../../src/lab/literalFinder.ts';
-import { literalBytes, requiredTexts } from '../../../src/lab/requiredLiterals.ts';
-import { patternOf } from '../../../src/lab/textSearch.ts';
+import { LiteralFinder } from '../../../src/rolloutIndex/literalFinder.ts';
+import { literalBytes, requiredTexts } from '../../../src/rolloutIndex/requiredLiterals.ts';
+import { patternOf } from '../../../src/rolloutIndex/textSearch.ts';
 
 describe('texts that every match of an expression holds', () => {
 	const cases: readonly (readonly [string, readonly string[] | null])[] = [

@@ -10,23 +10,25 @@ import { countBehaviours, findBehaviours } from '../../../src/core/trace/behavio
 import { messageText } from '../../../src/core/trace/messageText.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../src/core/trace/repetition.ts';
-import { Lab, labelsOf } from '../../../src/lab/lab.ts';
 import { hasText, noStep } from '../../../src/protocol/rolloutLine.ts';
+import { labelsOf, RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { expected, fixtureFolder, fixtures } from '../runs/importers/foreignFixtures.ts';
 import { folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
 
-const one = async (lab: Lab, sql: string): Promise<unknown[]> => (await lab.sql({ sql, limit: 1 })).rows[0] ?? [];
-const total = async (lab: Lab): Promise<unknown> => (await one(lab, 'select count(*) from rollouts'))[0];
+const one = async (rolloutIndex: RolloutIndex, sql: string): Promise<unknown[]> =>
+	(await rolloutIndex.sql({ sql, limit: 1 })).rows[0] ?? [];
+const total = async (rolloutIndex: RolloutIndex): Promise<unknown> =>
+	(await one(rolloutIndex, 'select count(*) from rollouts'))[0];
 const stepFile = (run: string, step: number) => join(run, 'rollouts', `step_00000${step}.jsonl`);
 
 /** All rollouts of a run with their places, as everybody reads them, next to their rows in the index. */
-async function compareWithReading(lab: Lab, run: string): Promise<number> {
+async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Promise<number> {
 	const content = await openRun(run);
 	let compared = 0;
 	for (const split of ['train', 'validation'] as const) {
 		for (const step of await content.steps(split)) {
-			const { rows, columns } = await lab.rollouts({
+			const { rows, columns } = await rolloutIndex.rollouts({
 				filter: { runs: [run], split },
 				limit: 100_000,
 			});
@@ -82,16 +84,16 @@ async function compareWithReading(lab: Lab, run: string): Promise<number> {
 
 describe('the index', () => {
 	it('holds of runs of every format what reading them gives', async (context) => {
-		const lab = await labFor(context);
+		const rolloutIndex = await labFor(context);
 		let compared = 0;
 		for (const { name } of fixtures) {
 			const run = fixtureFolder(name);
-			const progress = await lab.index(run);
+			const progress = await rolloutIndex.index(run);
 			assert.equal(progress.state, 'ready');
 			assert.equal(progress.skipped, 0);
-			compared += await compareWithReading(lab, run);
+			compared += await compareWithReading(rolloutIndex, run);
 			const [mean] = await one(
-				lab,
+				rolloutIndex,
 				`select avg(reward) from rollouts where split = 'train' and run = (select run from runs where folder = '${run}')`,
 			);
 			const wanted = name === 'art legacy' || name === 'openrlhf' ? null : expected(name).mean_reward;
@@ -121,13 +123,13 @@ describe('the index', () => {
 			),
 		];
 		await writeFile(stepFile(run, 9), lines.join('\n'));
-		const lab = await labFor(context);
-		const progress = await lab.index(run);
+		const rolloutIndex = await labFor(context);
+		const progress = await rolloutIndex.index(run);
 		assert.equal(progress.rollouts, 63);
 		assert.equal(progress.skipped, 3);
 		assert.match(progress.message ?? '', /step_000009\.jsonl at byte \d+: not JSON/);
-		assert.equal(await compareWithReading(lab, run), 63);
-		const { rows } = await lab.sql({
+		assert.equal(await compareWithReading(rolloutIndex, run), 63);
+		const { rows } = await rolloutIndex.sql({
 			sql: 'select "index", tokens, turns, rewards, has_tokens from rollouts where step = 9 order by group_id, "index"',
 			limit: 9,
 		});
@@ -137,89 +139,92 @@ describe('the index', () => {
 			[0, 17, 1, "{'accuracy': 1}", false],
 		]);
 		assert.deepEqual(
-			await one(lab, 'select count(*), count(tokens) from rollouts where step = 2 and has_tokens'),
+			await one(rolloutIndex, 'select count(*), count(tokens) from rollouts where step = 2 and has_tokens'),
 			[20, 20],
 		);
 	});
 
 	it('goes on where a file was appended to, and begins again where it was rewritten', async (context) => {
 		const run = await runIn(await folderFor(context));
-		const lab = await labFor(context);
-		await lab.index(run);
-		assert.equal(await total(lab), 60);
+		const rolloutIndex = await labFor(context);
+		await rolloutIndex.index(run);
+		assert.equal(await total(rolloutIndex), 60);
 		const line = (index: number) => `${JSON.stringify(rolloutLine({ step: 3, group: 7, index }))}\n`;
 		await appendFile(stepFile(run, 3), line(0) + line(1).slice(0, 40));
-		assert.deepEqual([(await lab.index(run)).skipped, await total(lab)], [1, 61]);
+		assert.deepEqual([(await rolloutIndex.index(run)).skipped, await total(rolloutIndex)], [1, 61]);
 		// The rest of the torn line, and one that repeats another.
 		await appendFile(stepFile(run, 3), line(1).slice(40) + line(0));
-		const progress = await lab.index(run);
-		assert.deepEqual([progress.skipped, await total(lab)], [1, 62]);
-		assert.equal(await compareWithReading(lab, run), 62);
+		const progress = await rolloutIndex.index(run);
+		assert.deepEqual([progress.skipped, await total(rolloutIndex)], [1, 62]);
+		assert.equal(await compareWithReading(rolloutIndex, run), 62);
 		// Same length, same file, other content: only the time tells.
 		const text = await readFile(stepFile(run, 2), 'utf8');
 		await writeFile(stepFile(run, 2), text.replaceAll('"truncated":false', '"truncated":true '));
 		await utimes(stepFile(run, 2), new Date(), new Date(Date.now() + 5000));
-		await lab.index(run);
-		assert.equal(await compareWithReading(lab, run), 62);
+		await rolloutIndex.index(run);
+		assert.equal(await compareWithReading(rolloutIndex, run), 62);
 		// Shorter, and then a larger one in its place.
 		await writeFile(stepFile(run, 1), `${JSON.stringify(rolloutLine())}\n`);
-		await lab.index(run);
-		assert.equal(await total(lab), 43);
+		await rolloutIndex.index(run);
+		assert.equal(await total(rolloutIndex), 43);
 		await writeFile(join(run, 'new'), text + text.replaceAll('"group":', '"group":10'));
 		await rename(join(run, 'new'), stepFile(run, 1));
-		await lab.index(run);
-		assert.equal(await compareWithReading(lab, run), 82);
+		await rolloutIndex.index(run);
+		assert.equal(await compareWithReading(rolloutIndex, run), 82);
 		// Appended to after a change of what was there before.
 		const grown = (await readFile(stepFile(run, 2), 'utf8')).replaceAll('"group":', '"group":5');
 		await writeFile(stepFile(run, 2), grown + line(0));
-		await lab.index(run);
-		assert.equal(await compareWithReading(lab, run), 83);
+		await rolloutIndex.index(run);
+		assert.equal(await compareWithReading(rolloutIndex, run), 83);
 	});
 
 	it('forgets steps that are gone, after a resume, and runs that are not known any more', async (context) => {
 		const folder = await folderFor(context);
 		const [a, b] = [await runIn(join(folder, 'a')), await runIn(join(folder, 'b'), { seed: 1 })];
-		const lab = await labFor(context);
-		await lab.index(a);
-		await lab.index(b);
-		assert.equal(await total(lab), 120);
+		const rolloutIndex = await labFor(context);
+		await rolloutIndex.index(a);
+		await rolloutIndex.index(b);
+		assert.equal(await total(rolloutIndex), 120);
 		await mkdir(join(a, 'superseded'));
 		await rename(stepFile(a, 3), join(a, 'superseded', 'step_000003.jsonl'));
-		await lab.index(a);
-		assert.equal(await total(lab), 100);
-		await lab.setRuns([a]);
-		assert.equal(await total(lab), 40);
-		assert.deepEqual((await lab.sql({ sql: 'select folder from runs', limit: 9 })).rows, [[a]]);
+		await rolloutIndex.index(a);
+		assert.equal(await total(rolloutIndex), 100);
+		await rolloutIndex.setRuns([a]);
+		assert.equal(await total(rolloutIndex), 40);
+		assert.deepEqual((await rolloutIndex.sql({ sql: 'select folder from runs', limit: 9 })).rows, [[a]]);
 		await rm(a, { recursive: true });
-		await assert.rejects(lab.index(a), { reason: 'missing' });
-		assert.equal(await total(lab), 0);
-		assert.equal((await lab.status()).runs[0]?.state, 'failed');
+		await assert.rejects(rolloutIndex.index(a), { reason: 'missing' });
+		assert.equal(await total(rolloutIndex), 0);
+		assert.equal((await rolloutIndex.status()).runs[0]?.state, 'failed');
 	});
 
 	it('reads large files in pieces, in no order, and gives the same', async (context) => {
 		const run = await runIn(await folderFor(context), { rollouts: 3000, perGroup: 8, groups: 375, bytes: 4000 });
 		const file = stepFile(run, 1);
 		await appendFile(file, `${JSON.stringify(rolloutLine({ group: 0, index: 0 }))}\n`.repeat(3));
-		const lab = await labFor(context);
-		const progress = await lab.index(run);
+		const rolloutIndex = await labFor(context);
+		const progress = await rolloutIndex.index(run);
 		assert.equal(progress.rollouts + progress.skipped, 3003);
 		assert.equal(progress.skipped, 3);
 		assert.equal(progress.done, (await stat(file)).size);
-		assert.equal(await compareWithReading(lab, run), 3000);
+		assert.equal(await compareWithReading(rolloutIndex, run), 3000);
 	});
 
 	it('keeps metrics and evaluations, and reads on where they were appended to', async (context) => {
 		const run = await runIn(await folderFor(context));
-		const lab = await labFor(context);
-		await lab.index(run);
-		assert.deepEqual(await one(lab, 'select count(*), max(step) from metrics'), [6, 3]);
+		const rolloutIndex = await labFor(context);
+		await rolloutIndex.index(run);
+		assert.deepEqual(await one(rolloutIndex, 'select count(*), max(step) from metrics'), [6, 3]);
 		const line = (step: number, values: object) => `${JSON.stringify({ step, time: 1, stage: 'grpo', ...values })}\n`;
 		await appendFile(join(run, 'metrics.jsonl'), line(4, { reward: null, kl: 0.25 }) + line(5, { kl: 1 }).slice(0, 20));
-		await lab.index(run);
-		assert.deepEqual(await one(lab, "select count(*), max(value) filter (name = 'kl') from metrics"), [8, 0.25]);
+		await rolloutIndex.index(run);
+		assert.deepEqual(
+			await one(rolloutIndex, "select count(*), max(value) filter (name = 'kl') from metrics"),
+			[8, 0.25],
+		);
 		await appendFile(join(run, 'metrics.jsonl'), line(5, { kl: 1 }).slice(20));
-		await lab.index(run);
-		assert.deepEqual(await one(lab, "select count(*), max(value) filter (name = 'kl') from metrics"), [9, 1]);
+		await rolloutIndex.index(run);
+		assert.deepEqual(await one(rolloutIndex, "select count(*), max(value) filter (name = 'kl') from metrics"), [9, 1]);
 		await writeFile(join(run, 'metrics.jsonl'), line(1, { reward: 1 }));
 		await mkdir(join(run, 'evaluations', 'step_000002'), { recursive: true });
 		const summary = {
@@ -233,15 +238,20 @@ describe('the index', () => {
 			high: 0.6,
 		};
 		await writeFile(join(run, 'evaluations', 'step_000002', 'heldout.json'), JSON.stringify(summary));
-		await lab.index(run);
-		assert.deepEqual(await one(lab, 'select count(*) from metrics'), [1]);
-		assert.deepEqual(await one(lab, 'select step, name, problems, accuracy from evaluations'), [2, 'heldout', 50, 0.5]);
+		await rolloutIndex.index(run);
+		assert.deepEqual(await one(rolloutIndex, 'select count(*) from metrics'), [1]);
+		assert.deepEqual(await one(rolloutIndex, 'select step, name, problems, accuracy from evaluations'), [
+			2,
+			'heldout',
+			50,
+			0.5,
+		]);
 	});
 
 	it('is there again after closing, and reads nothing twice', async (context) => {
 		const folder = await folderFor(context);
 		const run = await runIn(join(folder, 'run'));
-		const first = await Lab.open({ storage: join(folder, 'index') });
+		const first = await RolloutIndex.open({ storage: join(folder, 'index') });
 		await first.index(run);
 		await first.close();
 		// Changed without a trace: what is not read again does not show it.
@@ -267,7 +277,7 @@ describe('the index', () => {
 				await writeFile(join(storage, 'index.duckdb'), bytes.subarray(0, 20_000));
 			},
 			async () => {
-				const { Database } = await import('../../../src/lab/duckdb.ts');
+				const { Database } = await import('../../../src/rolloutIndex/duckdb.ts');
 				const database = await Database.open({
 					path: join(storage, 'index.duckdb'),
 					memoryMb: 100,
@@ -281,18 +291,18 @@ describe('the index', () => {
 			},
 		];
 		for (const [i, harm] of damage.entries()) {
-			const whole = await Lab.open({ storage });
+			const whole = await RolloutIndex.open({ storage });
 			await whole.index(run);
 			await whole.close();
 			await harm();
-			const lab = await Lab.open({ storage });
-			const { message, index } = await lab.status();
+			const rolloutIndex = await RolloutIndex.open({ storage });
+			const { message, index } = await rolloutIndex.status();
 			assert.equal(index, 'own');
 			assert.match(message ?? '', i === 3 ? /another version/ : /damaged/, `case ${i}`);
-			assert.equal(await total(lab), 0);
-			await lab.index(run);
-			assert.equal(await total(lab), 60);
-			await lab.close();
+			assert.equal(await total(rolloutIndex), 0);
+			await rolloutIndex.index(run);
+			assert.equal(await total(rolloutIndex), 60);
+			await rolloutIndex.close();
 		}
 	});
 
@@ -301,11 +311,11 @@ describe('the index', () => {
 		const run = await runIn(join(folder, 'run'), { rollouts: 320, perGroup: 8, groups: 4 });
 		const storage = join(folder, 'index');
 		const program = `
-			import { Lab } from ${JSON.stringify(new URL('../../../src/lab/lab.ts', import.meta.url).href)};
-			const lab = await Lab.open({ storage: ${JSON.stringify(storage)} });
-			lab.onProgress(({ rollouts }) => console.log(rollouts));
+			import { RolloutIndex } from ${JSON.stringify(new URL('../../../src/rolloutIndex/rolloutIndex.ts', import.meta.url).href)};
+			const rolloutIndex = await RolloutIndex.open({ storage: ${JSON.stringify(storage)} });
+			rolloutIndex.onProgress(({ rollouts }) => console.log(rollouts));
 			console.log('open');
-			await lab.index(${JSON.stringify(run)});
+			await rolloutIndex.index(${JSON.stringify(run)});
 			console.log('done');
 			await new Promise((resolve) => setTimeout(resolve, 60000));
 		`;
@@ -321,25 +331,25 @@ describe('the index', () => {
 			}
 			child.kill('SIGKILL');
 			if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-			const lab = await Lab.open({ storage });
-			assert.equal((await lab.status()).message, null);
+			const rolloutIndex = await RolloutIndex.open({ storage });
+			assert.equal((await rolloutIndex.status()).message, null);
 			// What the index says of a part is what it has of it.
-			const { rows } = await lab.sql({
+			const { rows } = await rolloutIndex.sql({
 				sql: `select p.step, p.rollouts, count(r.step) from part p left join rollout r
 					on r.run_key = p.run_key and r.step = p.step group by all having p.rollouts <> count(r.step)`,
 				limit: 100,
 			});
 			assert.deepEqual(rows, []);
-			const { rows: orphans } = await lab.sql({
+			const { rows: orphans } = await rolloutIndex.sql({
 				sql: 'select distinct step from rollout where step not in (select step from part)',
 				limit: 9,
 			});
 			assert.deepEqual(orphans, []);
-			await lab.index(run);
-			assert.equal(await total(lab), 320);
-			assert.equal(await compareWithReading(lab, run), 320);
-			if (at !== null) await lab.rebuild();
-			await lab.close();
+			await rolloutIndex.index(run);
+			assert.equal(await total(rolloutIndex), 320);
+			assert.equal(await compareWithReading(rolloutIndex, run), 320);
+			if (at !== null) await rolloutIndex.rebuild();
+			await rolloutIndex.close();
 		}
 	});
 
@@ -348,13 +358,13 @@ describe('the index', () => {
 		const storage = join(folder, 'index');
 		const run = await runIn(join(folder, 'run'));
 		const program = `
-			import { Lab } from ${JSON.stringify(new URL('../../../src/lab/lab.ts', import.meta.url).href)};
-			const lab = await Lab.open({ storage: ${JSON.stringify(storage)} });
-			await lab.index(${JSON.stringify(run)});
-			console.log(JSON.stringify([await lab.status(), (await lab.sql({ sql: 'select count(*) from rollouts', limit: 1 })).rows]));
-			process.stdin.on('end', async () => { await lab.close(); process.exit(); }).resume();
+			import { RolloutIndex } from ${JSON.stringify(new URL('../../../src/rolloutIndex/rolloutIndex.ts', import.meta.url).href)};
+			const rolloutIndex = await RolloutIndex.open({ storage: ${JSON.stringify(storage)} });
+			await rolloutIndex.index(${JSON.stringify(run)});
+			console.log(JSON.stringify([await rolloutIndex.status(), (await rolloutIndex.sql({ sql: 'select count(*) from rollouts', limit: 1 })).rows]));
+			process.stdin.on('end', async () => { await rolloutIndex.close(); process.exit(); }).resume();
 		`;
-		const first = await Lab.open({ storage });
+		const first = await RolloutIndex.open({ storage });
 		assert.equal((await first.status()).index, 'own');
 		const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
 			stdio: ['pipe', 'pipe', 'inherit'],
@@ -374,62 +384,62 @@ describe('the index', () => {
 
 	it('stops when it is cancelled, and goes on from there', async (context) => {
 		const run = await runIn(await folderFor(context), { rollouts: 800, perGroup: 8, groups: 10 });
-		const lab = await labFor(context);
+		const rolloutIndex = await labFor(context);
 		const first = new AbortController();
-		const told = lab.onProgress(() => first.abort());
-		await assert.rejects(lab.index(run, first.signal), { reason: 'cancelled' });
+		const told = rolloutIndex.onProgress(() => first.abort());
+		await assert.rejects(rolloutIndex.index(run, first.signal), { reason: 'cancelled' });
 		told.dispose();
 		// Wherever it is stopped, or whether it comes too late: what is there at the end is right.
 		for (let millis = 0; millis < 200; millis += 20) {
 			const controller = new AbortController();
 			setTimeout(() => controller.abort(), millis);
-			await lab.index(run, controller.signal).catch((error: unknown) => {
+			await rolloutIndex.index(run, controller.signal).catch((error: unknown) => {
 				if ((error as Failure).reason !== 'cancelled') throw error;
 			});
 		}
-		assert.equal(lab.disposed, false);
-		const progress = await lab.index(run);
+		assert.equal(rolloutIndex.disposed, false);
+		const progress = await rolloutIndex.index(run);
 		assert.deepEqual([progress.state, progress.rollouts], ['ready', 800]);
-		assert.equal(await compareWithReading(lab, run), 800);
+		assert.equal(await compareWithReading(rolloutIndex, run), 800);
 	});
 
 	it('follows runs of other trainers, too', async (context) => {
 		const run = join(await folderFor(context), 'verl');
 		await cp(fixtureFolder('verl'), run, { recursive: true });
-		const lab = await labFor(context, { lookEveryMs: 2 });
-		await lab.index(run);
+		const rolloutIndex = await labFor(context, { lookEveryMs: 2 });
+		await rolloutIndex.index(run);
 		const grown = new Promise<void>((resolve) => {
-			lab.onProgress(({ state, rollouts }) => {
+			rolloutIndex.onProgress(({ state, rollouts }) => {
 				if (state === 'ready' && rollouts === 132) resolve();
 			});
 		});
 		await cp(join(run, 'rollouts', '4.jsonl'), join(run, 'rollouts', '5.jsonl'));
 		await grown;
-		assert.equal(await compareWithReading(lab, run), 132);
+		assert.equal(await compareWithReading(rolloutIndex, run), 132);
 	});
 
 	it('reads first what somebody waits for', async (context) => {
 		const folder = await folderFor(context);
 		const runs: string[] = [];
 		for (let i = 0; i < 6; i++) runs.push(await runIn(join(folder, `${i}`)));
-		const lab = await labFor(context);
+		const rolloutIndex = await labFor(context);
 		const order: string[] = [];
-		lab.onProgress(({ run, state }) => {
+		rolloutIndex.onProgress(({ run, state }) => {
 			if (state === 'ready') order.push(run);
 		});
-		await lab.setRuns(runs);
-		await lab.index(runs[5] as string);
+		await rolloutIndex.setRuns(runs);
+		await rolloutIndex.index(runs[5] as string);
 		assert.ok(order.indexOf(runs[5] as string) < 2, order.join());
-		await lab.index(runs[3] as string);
+		await rolloutIndex.index(runs[3] as string);
 	});
 
 	it('follows what is written by itself', async (context) => {
 		const run = await runIn(await folderFor(context));
-		const lab = await labFor(context, { lookEveryMs: 20 });
-		await lab.setRuns([run]);
+		const rolloutIndex = await labFor(context, { lookEveryMs: 20 });
+		await rolloutIndex.setRuns([run]);
 		const told = (rollouts: number) =>
 			new Promise<void>((resolve) => {
-				const subscription = lab.onProgress((progress) => {
+				const subscription = rolloutIndex.onProgress((progress) => {
 					if (progress.state !== 'ready' || progress.rollouts !== rollouts) return;
 					subscription.dispose();
 					resolve();
@@ -446,15 +456,19 @@ describe('questions to the index', () => {
 	it('filter, sort, count and page', async (context) => {
 		const folder = await folderFor(context);
 		const run = await runIn(join(folder, 'run'));
-		const lab = await labFor(context);
-		await lab.index(run);
+		const rolloutIndex = await labFor(context);
+		await rolloutIndex.index(run);
 		const filter = {
 			runs: [run],
 			steps: { from: 2, to: 3 },
 			correct: true,
 			ranges: [{ column: 'rewards.length', from: 0.25 }],
 		};
-		const all = await lab.rollouts({ filter, sort: { column: 'rewards.length', descending: true }, limit: 1000 });
+		const all = await rolloutIndex.rollouts({
+			filter,
+			sort: { column: 'rewards.length', descending: true },
+			limit: 1000,
+		});
 		const at = (name: string) => all.columns.findIndex((column) => column.name === name);
 		assert.ok(all.rows.length > 3 && all.rows.length < 40, `${all.rows.length}`);
 		const lengths = all.rows.map((row) => Number(/'length': ([\d.]+)/.exec(String(row[at('rewards')]))?.[1]));
@@ -471,7 +485,7 @@ describe('questions to the index', () => {
 			group: all.rows[0]?.[at('group_id')],
 			index: all.rows[0]?.[at('index')],
 		});
-		const page = await lab.rollouts({
+		const page = await rolloutIndex.rollouts({
 			filter,
 			sort: { column: 'rewards.length', descending: true },
 			limit: 2,
@@ -479,36 +493,39 @@ describe('questions to the index', () => {
 		});
 		assert.deepEqual(page.rows, all.rows.slice(2, 4));
 		assert.equal(page.truncated, true);
-		const count = await lab.count({ filter });
+		const count = await rolloutIndex.count({ filter });
 		assert.deepEqual([count.rollouts, count.steps, count.runs], [all.rows.length, 2, 1]);
-		assert.deepEqual(await lab.count({ filter: { runs: ['/nowhere'] } }), {
+		assert.deepEqual(await rolloutIndex.count({ filter: { runs: ['/nowhere'] } }), {
 			rollouts: 0,
 			groups: 0,
 			steps: 0,
 			runs: 0,
 		});
-		await assert.rejects(lab.rollouts({ filter: {}, sort: { column: 'nothing', descending: false }, limit: 1 }), {
-			reason: 'invalid',
-		});
+		await assert.rejects(
+			rolloutIndex.rollouts({ filter: {}, sort: { column: 'nothing', descending: false }, limit: 1 }),
+			{
+				reason: 'invalid',
+			},
+		);
 		const prompt = all.rows[0]?.[at('prompt_hash')] as string;
-		assert.equal((await lab.count({ filter: { promptHash: prompt } })).groups, 1);
+		assert.equal((await rolloutIndex.count({ filter: { promptHash: prompt } })).groups, 1);
 	});
 
 	it('draw histograms and curves', async (context) => {
 		const run = await runIn(await folderFor(context));
-		const lab = await labFor(context);
-		await lab.index(run);
-		const histogram = await lab.histogram({ filter: {}, column: 'rewards.length', buckets: 7 });
+		const rolloutIndex = await labFor(context);
+		await rolloutIndex.index(run);
+		const histogram = await rolloutIndex.histogram({ filter: {}, column: 'rewards.length', buckets: 7 });
 		assert.equal(
 			histogram.counts.reduce((sum, n) => sum + n, 0),
 			60,
 		);
-		const [low, high] = await one(lab, "select min(rewards['length']), max(rewards['length']) from rollouts");
+		const [low, high] = await one(rolloutIndex, "select min(rewards['length']), max(rewards['length']) from rollouts");
 		assert.deepEqual([histogram.low, histogram.high, histogram.nulls], [low, high, 0]);
-		assert.deepEqual((await lab.histogram({ filter: {}, column: 'turns', buckets: 3 })).counts, [60, 0, 0]);
-		const none = await lab.histogram({ filter: { runs: [] }, column: 'reward', buckets: 2 });
+		assert.deepEqual((await rolloutIndex.histogram({ filter: {}, column: 'turns', buckets: 3 })).counts, [60, 0, 0]);
+		const none = await rolloutIndex.histogram({ filter: { runs: [] }, column: 'reward', buckets: 2 });
 		assert.deepEqual(none, { low: null, high: null, counts: [0, 0], nulls: 0 });
-		const { points } = await lab.overTraining({
+		const { points } = await rolloutIndex.overTraining({
 			filter: { runs: [run] },
 			columns: ['backtracking', 'correct', 'rewards.none'],
 		});
@@ -520,39 +537,39 @@ describe('questions to the index', () => {
 				[3, 20],
 			],
 		);
-		const [mean] = await one(lab, 'select avg(backtracking) from rollouts where step = 2');
+		const [mean] = await one(rolloutIndex, 'select avg(backtracking) from rollouts where step = 2');
 		assert.equal(points[1]?.means[0], mean);
 		assert.equal(points[1]?.means[2], null);
-		await assert.rejects(lab.histogram({ filter: {}, column: 'file', buckets: 2 }), { reason: 'invalid' });
+		await assert.rejects(rolloutIndex.histogram({ filter: {}, column: 'file', buckets: 2 }), { reason: 'invalid' });
 	});
 
 	it('tell where the rollouts of a group lie, indexed or not', async (context) => {
 		const run = await runIn(await folderFor(context));
-		const lab = await labFor(context);
+		const rolloutIndex = await labFor(context);
 		const asked = { run, split: 'train', step: 2, group: 3 } as const;
-		const before = await lab.places(asked);
+		const before = await rolloutIndex.places(asked);
 		assert.deepEqual(
 			before.places.map(({ index }) => index),
 			[0, 1, 2, 3],
 		);
-		await lab.index(run);
-		assert.deepEqual(await lab.places(asked), before);
+		await rolloutIndex.index(run);
+		assert.deepEqual(await rolloutIndex.places(asked), before);
 		const rollouts = await (await openRun(run)).open(2);
 		for (const place of before.places) {
 			const rollout = await rollouts.rollout(place);
 			assert.deepEqual([rollout.group, rollout.index], [3, place.index]);
 		}
 		await rollouts.close();
-		assert.deepEqual(await lab.places({ ...asked, group: 99 }), { places: [] });
-		await assert.rejects(lab.places({ ...asked, step: 99 }), { reason: 'missing' });
+		assert.deepEqual(await rolloutIndex.places({ ...asked, group: 99 }), { places: [] });
+		await assert.rejects(rolloutIndex.places({ ...asked, step: 99 }), { reason: 'missing' });
 	});
 
 	it('write results to files', async (context) => {
 		const folder = await folderFor(context);
-		const lab = await labFor(context);
-		await lab.index(await runIn(join(folder, 'run')));
+		const rolloutIndex = await labFor(context);
+		await rolloutIndex.index(await runIn(join(folder, 'run')));
 		const csv = join(folder, 'it\'s a "result".csv');
-		const written = await lab.export({
+		const written = await rolloutIndex.export({
 			sql: 'select step, "index", null as n, stage as step from rollouts order by all limit 2',
 			path: csv,
 			format: 'csv',
@@ -561,17 +578,21 @@ describe('questions to the index', () => {
 		// Text that a spreadsheet would run has an apostrophe before it; numbers, also as text, have none.
 		const cells = join(folder, 'cells.csv');
 		const sql = `select * from (values ('=HYPERLINK("x")', -1), ('-5', 2), ('@a', 3), ('a', 4)) as t("=name", n)`;
-		await lab.export({ sql, path: cells, format: 'csv' });
+		await rolloutIndex.export({ sql, path: cells, format: 'csv' });
 		assert.equal(
 			(await readFile(cells, 'utf8')).split('\n').join('|'),
 			`'=name,n|"'=HYPERLINK(""x"")",-1|-5,2|'@a,3|a,4|`,
 		);
 		await rm(cells);
 		const parquet = join(folder, 'all.parquet');
-		assert.equal((await lab.export({ sql: 'from rollouts', path: parquet, format: 'parquet' })).rows, 60);
+		assert.equal((await rolloutIndex.export({ sql: 'from rollouts', path: parquet, format: 'parquet' })).rows, 60);
 		assert.equal((await readFile(parquet)).toString('latin1', 0, 4), 'PAR1');
-		await assert.rejects(lab.export({ sql: 'drop table run', path: csv, format: 'csv' }), { reason: 'denied' });
-		await assert.rejects(lab.export({ sql: 'select 1', path: join(folder, 'no', 'folder.csv'), format: 'csv' }));
+		await assert.rejects(rolloutIndex.export({ sql: 'drop table run', path: csv, format: 'csv' }), {
+			reason: 'denied',
+		});
+		await assert.rejects(
+			rolloutIndex.export({ sql: 'select 1', path: join(folder, 'no', 'folder.csv'), format: 'csv' }),
+		);
 		assert.deepEqual((await readdir(folder)).sort(), ['all.parquet', 'it\'s a "result".csv', 'run']);
 	});
 });

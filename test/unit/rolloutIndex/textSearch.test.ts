@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Lab } from '../../../src/lab/lab.ts';
-import type { RolloutFilter, TextHit, TextQuery } from '../../../src/protocol/lab.ts';
+import type { RolloutFilter, TextHit, TextQuery } from '../../../src/protocol/rolloutIndex.ts';
+import type { RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
 import { folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
 
 async function search(
-	lab: Lab,
+	rolloutIndex: RolloutIndex,
 	query: Partial<TextQuery>,
 	filter: RolloutFilter = {},
 	limit = 100_000,
@@ -18,7 +18,7 @@ async function search(
 	const hits: TextHit[] = [];
 	const bytes: number[] = [];
 	const asked = { pattern: '', regex: false, caseSensitive: true, ...query };
-	const outcome = await lab.search(
+	const outcome = await rolloutIndex.search(
 		{ search: 's', query: asked, filter, limit },
 		(news) => {
 			hits.push(...news.hits);
@@ -69,8 +69,8 @@ describe('searching texts', () => {
 				.replaceAll('a/b', 'a\\/b'),
 		);
 		await appendFile(join(run, 'rollouts', 'step_000003.jsonl'), [...lines, ...escaped, ''].join('\n'));
-		const lab = await labFor(context);
-		await lab.setRuns([run]);
+		const rolloutIndex = await labFor(context);
+		await rolloutIndex.setRuns([run]);
 		const expressions = [
 			'remaining steps',
 			'probability is \\d+/7',
@@ -87,22 +87,22 @@ describe('searching texts', () => {
 		];
 		for (const pattern of expressions) {
 			for (const caseSensitive of [true, false]) {
-				const { found, complete, limits } = await search(lab, { pattern, regex: true, caseSensitive });
+				const { found, complete, limits } = await search(rolloutIndex, { pattern, regex: true, caseSensitive });
 				const expected = await scan(run, new RegExp(pattern, caseSensitive ? 'su' : 'sui'));
 				assert.deepEqual(found.map(key), expected, `/${pattern}/ ${caseSensitive}`);
 				assert.ok(complete);
 				assert.deepEqual(limits, []);
 			}
 		}
-		assert.ok((await search(lab, { pattern: '\\frac{' })).hits > 0);
+		assert.ok((await search(rolloutIndex, { pattern: '\\frac{' })).hits > 0);
 	});
 
 	it('shows where the first occurrence stands, and counts them', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const completion = `${'a'.repeat(200)} needle ${'b'.repeat(200)} NEEDLE needle`;
 		await writeFile(join(run, 'rollouts', 'step_000001.jsonl'), `${JSON.stringify(rolloutLine({ completion }))}\n`);
-		const lab = await labFor(context);
-		const { found } = await search(lab, { pattern: 'needle' }, { runs: [run], steps: { to: 1 } });
+		const rolloutIndex = await labFor(context);
+		const { found } = await search(rolloutIndex, { pattern: 'needle' }, { runs: [run], steps: { to: 1 } });
 		const [hit] = found;
 		assert.deepEqual([hit?.run, hit?.count, hit?.match], [run, 2, 'needle']);
 		assert.equal(hit?.before, `${'a'.repeat(79)} `);
@@ -111,11 +111,11 @@ describe('searching texts', () => {
 
 	it('keeps to a filter', async (context) => {
 		const run = await runIn(await folderFor(context), { rollouts: 300, perGroup: 4, groups: 25, bytes: 2000 });
-		const lab = await labFor(context);
+		const rolloutIndex = await labFor(context);
 		const filter = { runs: [run], steps: { from: 2 }, correct: true, ranges: [{ column: 'rewards.length', to: 0.5 }] };
-		const { found } = await search(lab, { pattern: 'Wait' }, filter);
-		const all = await search(lab, { pattern: 'Wait' }, { runs: [run] });
-		const { refs } = await lab.rollouts({ filter, limit: 1000 });
+		const { found } = await search(rolloutIndex, { pattern: 'Wait' }, filter);
+		const all = await search(rolloutIndex, { pattern: 'Wait' }, { runs: [run] });
+		const { refs } = await rolloutIndex.rollouts({ filter, limit: 1000 });
 		const wanted = new Set((refs ?? []).map((ref) => ref && key(ref)));
 		assert.deepEqual(
 			found.map(key),
@@ -125,21 +125,21 @@ describe('searching texts', () => {
 	});
 
 	it('goes through runs of other trainers, and through messages', async (context) => {
-		const lab = await labFor(context);
+		const rolloutIndex = await labFor(context);
 		for (const name of ['trl-run', 'verl', 'art'] as const) {
 			const run = fixtureFolder(name);
 			const expression = /answer|[0-9]{2}/;
-			const { found } = await search(lab, { pattern: expression.source, regex: true }, { runs: [run] });
+			const { found } = await search(rolloutIndex, { pattern: expression.source, regex: true }, { runs: [run] });
 			const expected = await scan(run, expression);
 			const ofMessages = found.filter((hit) => !expected.includes(key(hit)));
 			assert.deepEqual(found.filter((hit) => !ofMessages.includes(hit)).map(key), expected, name);
 			if (name === 'art') assert.ok(ofMessages.length > 0);
-			await lab.index(run);
-			const { refs } = await lab.rollouts({ filter: { runs: [run] }, limit: 3 });
+			await rolloutIndex.index(run);
+			const { refs } = await rolloutIndex.rollouts({ filter: { runs: [run] }, limit: 3 });
 			const ref = refs?.[0];
 			assert.ok(ref);
 			const filter = { runs: [run], split: ref.split, groups: [{ step: ref.step, group: ref.group }] };
-			const inGroup = await search(lab, { pattern: expression.source, regex: true }, filter);
+			const inGroup = await search(rolloutIndex, { pattern: expression.source, regex: true }, filter);
 			assert.deepEqual(
 				inGroup.found.map(key),
 				found.filter((hit) => hit.split === ref.split && hit.step === ref.step && hit.group === ref.group).map(key),
@@ -149,8 +149,8 @@ describe('searching texts', () => {
 
 	it('says when the limit of hits was reached', async (context) => {
 		const run = await runIn(await folderFor(context));
-		const lab = await labFor(context);
-		const { hits, complete, limits } = await search(lab, { pattern: 'e' }, { runs: [run] }, 7);
+		const rolloutIndex = await labFor(context);
+		const { hits, complete, limits } = await search(rolloutIndex, { pattern: 'e' }, { runs: [run] }, 7);
 		assert.deepEqual([hits, complete, limits], [7, false, ['Stopped at 7 hits.']]);
 	});
 
@@ -160,9 +160,9 @@ describe('searching texts', () => {
 			JSON.stringify(rolloutLine({ index, completion: index % 3 === 1 ? `${'a'.repeat(40)}b needle` : `aaa needle` })),
 		);
 		await writeFile(join(run, 'rollouts', 'step_000001.jsonl'), `${lines.join('\n')}\n`);
-		const lab = await labFor(context);
+		const rolloutIndex = await labFor(context);
 		const { found, complete, limits } = await search(
-			lab,
+			rolloutIndex,
 			{ pattern: '(a+)+ needle', regex: true },
 			{ runs: [run], steps: { to: 1 } },
 		);
@@ -180,11 +180,11 @@ describe('searching texts', () => {
 			JSON.stringify(rolloutLine({ index, completion: `${'a'.repeat(40)}b` })),
 		);
 		await writeFile(join(run, 'rollouts', 'step_000001.jsonl'), `${lines.join('\n')}\n`);
-		const lab = await labFor(context);
+		const rolloutIndex = await labFor(context);
 		const controller = new AbortController();
 		setTimeout(() => controller.abort(), 300);
 		const asked = search(
-			lab,
+			rolloutIndex,
 			{ pattern: '(a+)+$', regex: true },
 			{ runs: [run], steps: { to: 1 } },
 			10,
@@ -192,12 +192,12 @@ describe('searching texts', () => {
 		);
 		await assert.rejects(asked, { reason: 'cancelled' });
 		// The threads are free again.
-		assert.equal((await search(lab, { pattern: 'aab' }, { runs: [run], steps: { to: 1 } })).hits, 100);
+		assert.equal((await search(rolloutIndex, { pattern: 'aab' }, { runs: [run], steps: { to: 1 } })).hits, 100);
 	});
 
 	it('refuses what is no expression', async (context) => {
-		const lab = await labFor(context);
-		await assert.rejects(search(lab, { pattern: '(', regex: true }), { reason: 'invalid' });
-		await assert.rejects(search(lab, { pattern: '\\p{Nothing}', regex: true }), { reason: 'invalid' });
+		const rolloutIndex = await labFor(context);
+		await assert.rejects(search(rolloutIndex, { pattern: '(', regex: true }), { reason: 'invalid' });
+		await assert.rejects(search(rolloutIndex, { pattern: '\\p{Nothing}', regex: true }), { reason: 'invalid' });
 	});
 });

@@ -3,15 +3,15 @@ import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
 import { type KnownRun, QuerySession } from '../../../src/extension/panels/query/querySession.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import type { RolloutRef } from '../../../src/protocol/lab.ts';
 import { queryCommandSchema, queryRequests } from '../../../src/protocol/queryMessages.ts';
+import type { RolloutRef } from '../../../src/protocol/rolloutIndex.ts';
 import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { DatabaseLab, indexed } from './queryLab.ts';
+import { DatabaseIndex, indexed } from './queryIndex.ts';
 import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
 
 export interface QueryView extends Webview {
 	readonly session: QuerySession;
-	readonly lab: DatabaseLab;
+	readonly rolloutIndex: DatabaseIndex;
 	readonly opened: readonly RolloutRef[];
 	readonly saved: readonly { readonly name: string; readonly text: string }[];
 	readonly exported: readonly { readonly statement: string; readonly format: string }[];
@@ -21,7 +21,7 @@ export interface QueryView extends Webview {
 
 export interface QueryHarnessOptions extends Omit<WebviewOptions, 'app' | 'onMessage'> {
 	readonly runs?: readonly KnownRun[];
-	readonly prepare?: (lab: DatabaseLab) => void;
+	readonly prepare?: (rolloutIndex: DatabaseIndex) => void;
 }
 
 export const twoRuns: readonly KnownRun[] = [
@@ -41,11 +41,11 @@ export async function openQuery(
 	const faults: string[] = [];
 	let addedRuns = 0;
 	let history: readonly string[] = [];
-	const lab = new DatabaseLab(
+	const rolloutIndex = new DatabaseIndex(
 		database,
 		runs.map(({ folder }) => indexed(folder)),
 	);
-	prepare?.(lab);
+	prepare?.(rolloutIndex);
 	let view: Webview | null = null;
 	const waiting: unknown[] = [];
 	const post = (message: unknown): void => {
@@ -53,7 +53,7 @@ export async function openQuery(
 		else waiting.push(message);
 	};
 	const session = new QuerySession({
-		lab,
+		rolloutIndex,
 		runs: () => runs,
 		post: (event) => post({ kind: 'event', event }),
 		newsMs: 20,
@@ -114,7 +114,7 @@ export async function openQuery(
 	return {
 		...rest,
 		session,
-		lab,
+		rolloutIndex,
 		opened,
 		saved,
 		exported,

@@ -2,34 +2,34 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { Emitter } from '../../../src/base/event.ts';
 import { Failure } from '../../../src/base/failure.ts';
-import type { QueryLab } from '../../../src/extension/panels/query/querySession.ts';
+import type { QueryIndex } from '../../../src/extension/panels/query/querySession.ts';
 import type {
 	Cell,
+	IndexMethod,
+	IndexNews,
+	IndexParams,
 	IndexProgress,
-	LabMethod,
-	LabNews,
-	LabParams,
-	LabResult,
+	IndexResult,
 	ResultTable,
 	TextHit,
-} from '../../../src/protocol/lab.ts';
+} from '../../../src/protocol/rolloutIndex.ts';
 
 /** Asks a database with the documented views, in process; texts are made up, one for each rollout. */
-export class DatabaseLab implements QueryLab {
+export class DatabaseIndex implements QueryIndex {
 	readonly #connection: DuckDBConnection;
-	readonly #progress = new Emitter<LabNews<'progress'>>();
-	readonly #hits = new Emitter<LabNews<'hits'>>();
+	readonly #progress = new Emitter<IndexNews<'progress'>>();
+	readonly #hits = new Emitter<IndexNews<'hits'>>();
 	readonly onProgress = this.#progress.event;
 	readonly #ended = new Emitter<void>();
 	readonly onHits = this.#hits.event;
 	readonly onEnded = this.#ended.event;
-	readonly asked: { readonly method: LabMethod; readonly params: unknown }[] = [];
-	readonly cancelled: LabMethod[] = [];
+	readonly asked: { readonly method: IndexMethod; readonly params: unknown }[] = [];
+	readonly cancelled: IndexMethod[] = [];
 	/** Completions by index within the group. */
 	texts: readonly string[] = ['so it is 7', 'wait, let me check: 12', 'no', 'check again: 12', 'a', 'b', 'c', 'd'];
 	/** Between two portions of hits. */
 	portionMs = 0;
-	status: LabResult<'status'>;
+	status: IndexResult<'status'>;
 	/** Every request fails with it. */
 	failure: Failure | null = null;
 
@@ -42,14 +42,18 @@ export class DatabaseLab implements QueryLab {
 		this.#progress.fire(progress);
 	}
 
-	async request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>> {
+	async request<M extends IndexMethod>(
+		method: M,
+		params: IndexParams<M>,
+		signal?: AbortSignal,
+	): Promise<IndexResult<M>> {
 		this.asked.push({ method, params });
 		if (this.failure) throw this.failure;
 		const answer = await this.#answer(method, params as never, signal);
-		return answer as LabResult<M>;
+		return answer as IndexResult<M>;
 	}
 
-	async #answer(method: LabMethod, params: never, signal?: AbortSignal): Promise<unknown> {
+	async #answer(method: IndexMethod, params: never, signal?: AbortSignal): Promise<unknown> {
 		switch (method) {
 			case 'status':
 				return this.status;
@@ -58,7 +62,7 @@ export class DatabaseLab implements QueryLab {
 			case 'search':
 				return this.#search(params, signal);
 			case 'export': {
-				const { sql, path, format } = params as LabParams<'export'>;
+				const { sql, path, format } = params as IndexParams<'export'>;
 				await this.#connection.run(`COPY (${sql.replace(/;\s*$/, '')}\n) TO '${path}' (FORMAT ${format})`);
 				return { rows: 1, bytes: 1 };
 			}
@@ -67,7 +71,7 @@ export class DatabaseLab implements QueryLab {
 		}
 	}
 
-	async #sql({ sql, limit }: LabParams<'sql'>, signal?: AbortSignal): Promise<ResultTable> {
+	async #sql({ sql, limit }: IndexParams<'sql'>, signal?: AbortSignal): Promise<ResultTable> {
 		if (/pg_sleep|slow/.test(sql)) {
 			await pause(60_000, undefined, { signal: signal as AbortSignal }).catch(() => {
 				this.cancelled.push('sql');
@@ -102,7 +106,7 @@ export class DatabaseLab implements QueryLab {
 		}
 	}
 
-	async #search({ search, query, limit }: LabParams<'search'>, signal?: AbortSignal): Promise<LabResult<'search'>> {
+	async #search({ search, query, limit }: IndexParams<'search'>, signal?: AbortSignal): Promise<IndexResult<'search'>> {
 		const pattern = new RegExp(
 			query.regex ? query.pattern : query.pattern.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'),
 			`gus${query.caseSensitive ? '' : 'i'}`,

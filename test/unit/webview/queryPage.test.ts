@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { openQuery, type QueryHarnessOptions, type QueryView } from './queryHarness.ts';
-import { indexed } from './queryLab.ts';
+import { indexed } from './queryIndex.ts';
 import { queryTables } from './queryTables.ts';
 import { fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
 
@@ -216,9 +216,9 @@ describe('the query view in a browser', { skip }, () => {
 
 	it('streams the hits of a search, with progress, and stops it', async () => {
 		const view = await open({
-			prepare: (lab) => {
-				lab.portionMs = 250;
-				lab.texts = Array.from({ length: 400 }, (_, i) => `so: wait (${i}) and <b>wait</b> \u202e`);
+			prepare: (rolloutIndex) => {
+				rolloutIndex.portionMs = 250;
+				rolloutIndex.texts = Array.from({ length: 400 }, (_, i) => `so: wait (${i}) and <b>wait</b> \u202e`);
 			},
 		});
 		const { page } = view;
@@ -234,7 +234,7 @@ describe('the query view in a browser', { skip }, () => {
 		await summary(page, /^\d+ rollouts so far$/);
 		await page.keyboard.press('Escape');
 		await summary(page, /the search was stopped$/);
-		assert.deepEqual(view.lab.cancelled, ['search']);
+		assert.deepEqual(view.rolloutIndex.cancelled, ['search']);
 		await button(page, 'Export CSV…').click();
 		await page.locator('.notice').filter({ hasText: 'Saved' }).waitFor();
 		assert.match(view.saved[0]?.text ?? '', /^run,split,step,group,index,count,text\r\n\/runs\/a,train,1,0,0,2,/);
@@ -253,7 +253,7 @@ describe('the query view in a browser', { skip }, () => {
 		await page.getByLabel('Text that completions must hold').fill('\\d{2}$');
 		await page.keyboard.press('Enter');
 		await summary(page, /^2 rollouts, 8 kB in 12 ms$/);
-		const searches = view.lab.asked.filter(({ method }) => method === 'search');
+		const searches = view.rolloutIndex.asked.filter(({ method }) => method === 'search');
 		assert.equal(searches.length, 1, 'an expression that is wrong is not asked');
 		assert.deepEqual((searches as { params: { filter: unknown } }[])[0]?.params.filter, { where: '"reward" >= 0.5' });
 		await page.getByLabel('Text that completions must hold').fill('nowhere');
@@ -270,7 +270,7 @@ describe('the query view in a browser', { skip }, () => {
 		await toSql(page, "SELECT 'slow' AS two");
 		await button(page, 'Cancel').click();
 		await page.waitForFunction(() => document.querySelector<HTMLElement>('vscode-button[aria-label="Cancel"]')?.hidden);
-		assert.deepEqual(view.lab.cancelled, ['sql']);
+		assert.deepEqual(view.rolloutIndex.cancelled, ['sql']);
 		assert.equal(await page.locator('.head-name').first().innerText(), 'one');
 		clean(view);
 	});
@@ -289,7 +289,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('says what is missing: runs, an index, rows, the lab itself', async () => {
+	it('says what is missing: runs, an index, rows, the index itself', async () => {
 		const none = await open({ runs: [] });
 		assert.match(await none.page.locator('.empty').innerText(), /No runs are known/);
 		await button(none.page, 'Add Runs…').last().click();
@@ -298,13 +298,13 @@ describe('the query view in a browser', { skip }, () => {
 		clean(none);
 
 		const building = await open({
-			prepare: (lab) => {
-				lab.status = { ...lab.status, runs: [indexed('/runs/a', { state: 'indexing', done: 250 })] };
+			prepare: (rolloutIndex) => {
+				rolloutIndex.status = { ...rolloutIndex.status, runs: [indexed('/runs/a', { state: 'indexing', done: 250 })] };
 			},
 		});
 		await building.page.locator('.remark').filter({ hasText: 'index of 2 of 2 runs is being made, 25%' }).waitFor();
-		building.lab.tell(indexed('/runs/a'));
-		building.lab.tell(indexed("/runs/b's", { state: 'failed', message: 'no room' }));
+		building.rolloutIndex.tell(indexed('/runs/a'));
+		building.rolloutIndex.tell(indexed("/runs/b's", { state: 'failed', message: 'no room' }));
 		await building.page
 			.locator('.remark')
 			.filter({ hasText: /^1 run cannot be indexed/ })
@@ -314,8 +314,12 @@ describe('the query view in a browser', { skip }, () => {
 		clean(building);
 
 		const broken = await open({
-			prepare: (lab) => {
-				lab.failure = new Failure('unavailable', 'The lab worker cannot start: no room.', 'Free some disk space.');
+			prepare: (rolloutIndex) => {
+				rolloutIndex.failure = new Failure(
+					'unavailable',
+					'The index worker cannot start: no room.',
+					'Free some disk space.',
+				);
 			},
 		});
 		assert.match(await broken.page.locator('.empty').innerText(), /cannot start: no room\. Free some disk space\./);
@@ -330,11 +334,11 @@ describe('the query view in a browser', { skip }, () => {
 		await page.getByLabel('Histogram of a column').selectOption('reward');
 		await page.waitForSelector('.bars');
 		const state = await view.state();
-		const asked = view.lab.asked.filter(({ method }) => method === 'sql').length;
+		const asked = view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length;
 		await page.reload();
 		// The window's own memory is gone with the page here; the panel's is not.
 		await summary(page, /^7 rows/);
-		assert.ok(view.lab.asked.filter(({ method }) => method === 'sql').length <= asked + 1);
+		assert.ok(view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length <= asked + 1);
 		clean(view);
 
 		const later = await openQuery(browser, database, { state });

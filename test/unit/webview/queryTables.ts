@@ -1,10 +1,10 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { labViews } from '../../../src/protocol/labViews.ts';
+import { indexViews } from '../../../src/protocol/indexViews.ts';
 
 /** A database with the documented views as tables, and a few rows: what statements of the query view mean is DuckDB's say. */
 export async function queryTables(): Promise<DuckDBConnection> {
 	const connection = await (await DuckDBInstance.create(':memory:')).connect();
-	for (const { name, columns } of labViews) {
+	for (const { name, columns } of indexViews) {
 		const list = columns.map((column) => `"${column.name}" ${column.type}`).join(', ');
 		await connection.run(`CREATE TABLE ${name} (${list})`);
 	}

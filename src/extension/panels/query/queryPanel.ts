@@ -3,7 +3,6 @@ import { homedir } from 'node:os';
 import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
 import { decodeOrThrow } from '../../../protocol/decode.ts';
-import type { RolloutRef } from '../../../protocol/lab.ts';
 import {
 	type QueryCommand,
 	type QueryEvent,
@@ -11,12 +10,13 @@ import {
 	queryRequests,
 	queryStateSchema,
 } from '../../../protocol/queryMessages.ts';
+import type { RolloutRef } from '../../../protocol/rolloutIndex.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
 import type { RunStore } from '../../runStore.ts';
 import { displayText, nameOf } from '../../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
 import { messageHtml } from '../webviewHtml.ts';
-import { type KnownRun, type QueryLab, type QueryPlace, QuerySession } from './querySession.ts';
+import { type KnownRun, type QueryIndex, type QueryPlace, QuerySession } from './querySession.ts';
 
 const app = {
 	name: 'query',
@@ -29,13 +29,13 @@ const title = 'Query Rollouts';
 const historyKey = 'query.history';
 
 export interface QueryPanelNeeds extends PanelContext {
-	readonly lab: QueryLab;
+	readonly rolloutIndex: QueryIndex;
 	readonly store: RunStore;
 	/** Of the workspace: what was asked is kept. */
 	readonly memory: vscode.Memento;
 }
 
-/** Asks the lab index, by a form or in SQL, and shows what it answers. It writes nothing but exports. */
+/** Asks the rollout index, by a form or in SQL, and shows what it answers. It writes nothing but exports. */
 export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryRequests> {
 	readonly #session: QuerySession;
 	protected readonly handlers: RequestHandlers<typeof queryRequests>;
@@ -43,10 +43,10 @@ export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryR
 	constructor(panel: vscode.WebviewPanel, needs: QueryPanelNeeds) {
 		super(panel, needs, app);
 		this.title = title;
-		const { lab, store, memory } = needs;
+		const { rolloutIndex, store, memory } = needs;
 		const session = this.register(
 			new QuerySession({
-				lab,
+				rolloutIndex,
 				runs: () => knownRuns(store),
 				post: (event) => void this.post(event),
 				history: {

@@ -1,7 +1,6 @@
 import { Disposable } from '../../../base/disposable.ts';
 import type { Event } from '../../../base/event.ts';
 import { Failure } from '../../../base/failure.ts';
-import type { IndexProgress, LabMethod, LabNews, LabParams, LabResult, ResultTable } from '../../../protocol/lab.ts';
 import {
 	type Answer,
 	mostHits,
@@ -10,12 +9,20 @@ import {
 	type Question,
 	type SearchEnd,
 } from '../../../protocol/queryMessages.ts';
+import type {
+	IndexMethod,
+	IndexNews,
+	IndexParams,
+	IndexProgress,
+	IndexResult,
+	ResultTable,
+} from '../../../protocol/rolloutIndex.ts';
 
-/** What answers: the lab worker, behind its client. */
-export interface QueryLab {
-	request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>>;
-	readonly onProgress: Event<LabNews<'progress'>>;
-	readonly onHits: Event<LabNews<'hits'>>;
+/** What answers: the index worker, behind its client. */
+export interface QueryIndex {
+	request<M extends IndexMethod>(method: M, params: IndexParams<M>, signal?: AbortSignal): Promise<IndexResult<M>>;
+	readonly onProgress: Event<IndexNews<'progress'>>;
+	readonly onHits: Event<IndexNews<'hits'>>;
 	/** The worker is gone; it starts again with the next request. */
 	readonly onEnded: Event<void>;
 }
@@ -27,7 +34,7 @@ export interface KnownRun {
 }
 
 export interface QuerySessionOptions {
-	readonly lab: QueryLab;
+	readonly rolloutIndex: QueryIndex;
 	readonly runs: () => readonly KnownRun[];
 	readonly post: (event: QueryEvent) => void;
 	/** Statements that were run, the newest first; kept beyond the window. */
@@ -75,10 +82,10 @@ export class QuerySession extends Disposable {
 	constructor(options: QuerySessionOptions) {
 		super();
 		this.#options = options;
-		this.register(options.lab.onProgress((progress) => this.#takeProgress(progress)));
-		this.register(options.lab.onHits((news) => this.#takeHits(news)));
+		this.register(options.rolloutIndex.onProgress((progress) => this.#takeProgress(progress)));
+		this.register(options.rolloutIndex.onHits((news) => this.#takeHits(news)));
 		this.register(
-			options.lab.onEnded(() => {
+			options.rolloutIndex.onEnded(() => {
 				this.#progress.clear();
 				if (this.#listening) void this.refresh();
 			}),
@@ -109,7 +116,7 @@ export class QuerySession extends Disposable {
 	/** Other runs are known than before, or they are called otherwise; or the index may have more to say. */
 	async refresh(): Promise<void> {
 		try {
-			const status = await this.#options.lab.request('status', {});
+			const status = await this.#options.rolloutIndex.request('status', {});
 			for (const progress of status.runs) this.#progress.set(progress.run, progress);
 			this.#remark = status.message;
 			this.#fault = null;
@@ -157,7 +164,7 @@ export class QuerySession extends Disposable {
 	}
 
 	side(id: number, statement: string, limit: number): Promise<ResultTable> {
-		return this.#work(id, (signal) => this.#options.lab.request('sql', { sql: statement, limit }, signal));
+		return this.#work(id, (signal) => this.#options.rolloutIndex.request('sql', { sql: statement, limit }, signal));
 	}
 
 	async search(id: number, question: Question): Promise<SearchEnd> {
@@ -166,7 +173,11 @@ export class QuerySession extends Disposable {
 		this.#ask(id, { kind: 'hits', question, hits: [], end: null });
 		try {
 			const end = await this.#work(id, (signal) =>
-				this.#options.lab.request('search', { search: searchName(id), query, filter, limit: mostHits }, signal),
+				this.#options.rolloutIndex.request(
+					'search',
+					{ search: searchName(id), query, filter, limit: mostHits },
+					signal,
+				),
 			);
 			this.#settle(id, this.#answer?.kind === 'hits' ? { ...this.#answer, end } : this.#answer);
 			return end;
@@ -181,7 +192,7 @@ export class QuerySession extends Disposable {
 		path: string,
 		format: 'csv' | 'parquet',
 	): Promise<{ readonly rows: number; readonly bytes: number }> {
-		return this.#work(id, (signal) => this.#options.lab.request('export', { sql, path, format }, signal));
+		return this.#work(id, (signal) => this.#options.rolloutIndex.request('export', { sql, path, format }, signal));
 	}
 
 	cancel(id: number): void {
@@ -214,7 +225,7 @@ export class QuerySession extends Disposable {
 		this.#schedule();
 	}
 
-	#takeHits({ search, hits, bytes, total }: LabNews<'hits'>): void {
+	#takeHits({ search, hits, bytes, total }: IndexNews<'hits'>): void {
 		const id = this.#search;
 		if (id === null || search !== searchName(id) || this.#answer?.kind !== 'hits') return;
 		this.#answer = { ...this.#answer, hits: [...this.#answer.hits, ...hits].slice(0, mostHits) };
@@ -263,7 +274,7 @@ export class QuerySession extends Disposable {
 		this.#componentsStale = false;
 		const sql = 'SELECT DISTINCT name FROM reward_components WHERE name IS NOT NULL ORDER BY name';
 		try {
-			const { rows } = await this.#options.lab.request('sql', { sql, limit: mostComponents });
+			const { rows } = await this.#options.rolloutIndex.request('sql', { sql, limit: mostComponents });
 			this.#components = rows.flatMap(([name]) => (typeof name === 'string' ? [name] : []));
 		} catch {
 			// Those of before.

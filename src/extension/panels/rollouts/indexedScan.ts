@@ -5,19 +5,19 @@ import { parseTrace } from '../../../core/trace/parseTrace.ts';
 import { promptHash } from '../../../core/trace/promptHash.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
 import { thinkingSpan } from '../../../core/trace/traceCounter.ts';
-import type { Cell, LabMethod, LabParams, LabResult, ResultTable } from '../../../protocol/lab.ts';
 import type { BehaviourRow, PromptRow } from '../../../protocol/microscopeMessages.ts';
+import type { Cell, IndexMethod, IndexParams, IndexResult, ResultTable } from '../../../protocol/rolloutIndex.ts';
 import { noStep, type RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { RolloutPlace, RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { firstExample } from './behaviourScan.ts';
 import { addToRow, emptyRow, mostListed } from './promptScan.ts';
 import type { ScanCount } from './runScan.ts';
 
-/** The lab worker, as far as it is asked here. */
-export interface LabAnswers {
+/** The index worker, as far as it is asked here. */
+export interface IndexAnswers {
 	/** Whether it runs: it is not started, and nothing is indexed, for a scan. */
 	readonly started: boolean;
-	request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>>;
+	request<M extends IndexMethod>(method: M, params: IndexParams<M>, signal?: AbortSignal): Promise<IndexResult<M>>;
 }
 
 /** Rollouts of one prompt that are looked up. */
@@ -27,9 +27,13 @@ const mostExamples = 40;
 const columnNames = behaviours.map((behaviour) => behaviour.replaceAll('-', '_'));
 
 /** Whether the index holds a run as it is on disk. */
-export async function isIndexed(lab: LabAnswers | null, folder: string, signal: AbortSignal): Promise<boolean> {
-	if (!lab?.started) return false;
-	const { runs } = await lab.request('status', {}, signal);
+export async function isIndexed(
+	rolloutIndex: IndexAnswers | null,
+	folder: string,
+	signal: AbortSignal,
+): Promise<boolean> {
+	if (!rolloutIndex?.started) return false;
+	const { runs } = await rolloutIndex.request('status', {}, signal);
 	return runs.some(({ run, state }) => run === folder && state === 'ready');
 }
 
@@ -95,9 +99,9 @@ async function readPlaces(
 	}
 }
 
-/** As `scanPrompt`, by the lab's index: only the rollouts of the prompt are read. */
+/** As `scanPrompt`, by the rollout index: only the rollouts of the prompt are read. */
 export async function indexedPrompt(
-	lab: LabAnswers,
+	rolloutIndex: IndexAnswers,
 	folder: string,
 	content: RunContent,
 	of: { readonly split: RolloutSplit; readonly prompt: RolloutLine['prompt'] },
@@ -106,7 +110,7 @@ export async function indexedPrompt(
 	onRow: (row: PromptRow) => void,
 	signal: AbortSignal,
 ): Promise<void> {
-	const table = await lab.request(
+	const table = await rolloutIndex.request(
 		'rollouts',
 		{
 			filter: { runs: [folder], split: of.split, promptHash: promptHash(of.prompt) },
@@ -135,9 +139,9 @@ export async function indexedPrompt(
 	);
 }
 
-/** As `scanBehaviours`, by the lab's index: the counts of all rollouts, and examples of some steps. */
+/** As `scanBehaviours`, by the rollout index: the counts of all rollouts, and examples of some steps. */
 export async function indexedBehaviours(
-	lab: LabAnswers,
+	rolloutIndex: IndexAnswers,
 	folder: string,
 	content: RunContent,
 	split: RolloutSplit,
@@ -152,7 +156,7 @@ export async function indexedBehaviours(
 	const sums = columnNames.map(
 		(name) => `count(*) filter (${name} > 0) as showing_${name}, coalesce(sum(${name}), 0)::BIGINT as total_${name}`,
 	);
-	const ask = (sql: string, limit: number) => lab.request('sql', { sql, limit, parameters }, signal);
+	const ask = (sql: string, limit: number) => rolloutIndex.request('sql', { sql, limit, parameters }, signal);
 	const table = await ask(
 		`select ${place} as place, count(*) as n, ${sums.join(', ')} from rollouts where ${where} group by place order by place`,
 		1_000_000,

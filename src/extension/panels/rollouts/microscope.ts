@@ -19,7 +19,7 @@ import { StepLabels } from '../../../runs/stepLabels.ts';
 import type { ContinueFrom } from '../../rollouts/continueFrom.ts';
 import { scanBehaviours } from './behaviourScan.ts';
 import { CompletionFeedback } from './completionFeedback.ts';
-import { indexedBehaviours, indexedPrompt, isIndexed, type LabAnswers } from './indexedScan.ts';
+import { type IndexAnswers, indexedBehaviours, indexedPrompt, isIndexed } from './indexedScan.ts';
 import { scanPrompt } from './promptScan.ts';
 import { rolloutDetail } from './rolloutDetail.ts';
 import { valueText } from './rolloutText.ts';
@@ -49,8 +49,8 @@ export interface MicroscopeOptions {
 	readonly post: (event: MicroscopeEvent) => void;
 	/** Made when it is first asked. */
 	readonly continueFrom: () => Promise<Pick<ContinueFrom, 'policy' | 'generate'>>;
-	/** The lab worker and the run's folder as it knows it; null: there is none. */
-	readonly lab?: { readonly answers: LabAnswers; readonly folder: string } | null;
+	/** The index worker and the run's folder as it knows it; null: there is none. */
+	readonly rolloutIndex?: { readonly answers: IndexAnswers; readonly folder: string } | null;
 	/** Between two events of a scan or a continuation; default 100 ms. */
 	readonly tellMs?: number;
 }
@@ -171,7 +171,7 @@ export class Microscope extends Disposable {
 			const content = await this.#options.content();
 			const tags = this.#options.tags();
 			const add = (row: unknown) => void rows.push(row);
-			const { answers, folder } = this.#options.lab ?? { answers: null, folder: '' };
+			const { answers, folder } = this.#options.rolloutIndex ?? { answers: null, folder: '' };
 			indexed = await isIndexed(answers, folder, signal).catch(() => false);
 			checkAborted(signal);
 			if (command.type === 'scanPrompt') {

@@ -14,7 +14,7 @@ import type { ContinueFrom } from '../../rollouts/continueFrom.ts';
 import { displayText } from '../../runView.ts';
 import { settings } from '../../settings.ts';
 import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from '../panelBase.ts';
-import type { LabAnswers } from './indexedScan.ts';
+import type { IndexAnswers } from './indexedScan.ts';
 import { Microscope } from './microscope.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
 
@@ -33,7 +33,7 @@ export interface RolloutsContext extends PanelContext {
 	readonly client: string;
 	readonly notices: Notices;
 	/** Ways through a run are shorter with it. */
-	readonly lab?: LabAnswers;
+	readonly rolloutIndex?: IndexAnswers;
 }
 
 /** Shows one run's rollouts: steps, groups, completions side by side, and what became of them over training. */
@@ -62,7 +62,7 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				rater: () => settings.rater(),
 				post: (event) => this.post(event),
 				continueFrom: () => this.#continueFrom(context),
-				lab: context.lab ? { answers: context.lab, folder: runFolder } : null,
+				rolloutIndex: context.rolloutIndex ? { answers: context.rolloutIndex, folder: runFolder } : null,
 			}),
 		);
 		this.handlers = {

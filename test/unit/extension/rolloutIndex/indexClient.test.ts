@@ -2,24 +2,24 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { LabClient, type LabClientOptions } from '../../../src/extension/lab/labClient.ts';
-import type { LabNews } from '../../../src/protocol/lab.ts';
-import { builtProgram } from '../../support/programs.ts';
-import { folderFor, runIn } from './ownRun.ts';
+import { IndexClient, type IndexClientOptions } from '../../../../src/extension/rolloutIndex/indexClient.ts';
+import type { IndexNews } from '../../../../src/protocol/rolloutIndex.ts';
+import { builtProgram } from '../../../support/programs.ts';
+import { folderFor, runIn } from '../../rolloutIndex/ownRun.ts';
 
-const program = builtProgram('dist/lab.js');
+const program = builtProgram('dist/rolloutIndex.js');
 
 function clientFor(
 	context: TestContext,
-	options: Partial<LabClientOptions> = {},
-): LabClient & { readonly words: string[] } {
+	options: Partial<IndexClientOptions> = {},
+): IndexClient & { readonly words: string[] } {
 	const words: string[] = [];
-	const client = new LabClient({ program, storage: null, log: (message) => words.push(message), ...options });
+	const client = new IndexClient({ program, storage: null, log: (message) => words.push(message), ...options });
 	context.after(() => client.dispose());
 	return Object.assign(client, { words });
 }
 
-const count = async (client: LabClient) =>
+const count = async (client: IndexClient) =>
 	(await client.request('sql', { sql: 'select count(*) from rollouts', limit: 1 })).rows[0]?.[0];
 
 async function gone(pid: number): Promise<void> {
@@ -33,11 +33,11 @@ async function gone(pid: number): Promise<void> {
 	}
 }
 
-describe('the lab worker of a window', () => {
+describe('the index worker of a window', () => {
 	it('starts with the first request, knows the runs, and tells how far it is', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const client = clientFor(context);
-		const told: LabNews<'progress'>[] = [];
+		const told: IndexNews<'progress'>[] = [];
 		client.onProgress((news) => told.push(news));
 		client.setRuns([run]);
 		assert.equal(client.pid, null);
@@ -46,7 +46,7 @@ describe('the lab worker of a window', () => {
 		assert.ok(client.pid !== null);
 		assert.equal(await count(client), 60);
 		assert.ok(told.some(({ state }) => state === 'ready'));
-		const hits: LabNews<'hits'>[] = [];
+		const hits: IndexNews<'hits'>[] = [];
 		client.onHits((news) => hits.push(news));
 		const query = { pattern: 'e', regex: false, caseSensitive: true };
 		const found = await client.request('search', { search: 'a', query, filter: {}, limit: 5 });
@@ -122,8 +122,8 @@ describe('the lab worker of a window', () => {
 	it('ends when its parent is killed', async () => {
 		const { spawn } = await import('node:child_process');
 		const source = `
-			import { LabClient } from ${JSON.stringify(new URL('../../../src/extension/lab/labClient.ts', import.meta.url).href)};
-			const client = new LabClient({ program: ${JSON.stringify(program)}, storage: null, log() {} });
+			import { IndexClient } from ${JSON.stringify(new URL('../../../../src/extension/rolloutIndex/indexClient.ts', import.meta.url).href)};
+			const client = new IndexClient({ program: ${JSON.stringify(program)}, storage: null, log() {} });
 			await client.request('status', {});
 			console.log(client.pid);
 		`;

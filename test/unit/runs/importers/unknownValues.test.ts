@@ -7,14 +7,14 @@ import { FactsOfRollouts } from '../../../../src/core/diagnosis/factsOfRollouts.
 import { type RewardCase, rewardCase } from '../../../../src/core/export/rewardCase.ts';
 import { reportMarkdown } from '../../../../src/core/report/reportMarkdown.ts';
 import { presentRun } from '../../../../src/extension/runPresentation.ts';
-import type { TextHit } from '../../../../src/protocol/lab.ts';
+import type { TextHit } from '../../../../src/protocol/rolloutIndex.ts';
 import { noStep, type RolloutLine, textNotRecorded } from '../../../../src/protocol/rolloutLine.ts';
 import { exportRollouts } from '../../../../src/runs/exportRollouts.ts';
 import { inspectRun } from '../../../../src/runs/inspectRun.ts';
 import { openRun } from '../../../../src/runs/openRun.ts';
 import { readReport } from '../../../../src/runs/report/readReport.ts';
 import { readReportedRun } from '../../../../src/runs/report/readReportedRun.ts';
-import { labFor } from '../../lab/ownRun.ts';
+import { labFor } from '../../rolloutIndex/ownRun.ts';
 import { type FixtureName, fixtureFolder, fixtures, readAll } from './foreignFixtures.ts';
 import { type Files, writeFiles } from './madeRun.ts';
 

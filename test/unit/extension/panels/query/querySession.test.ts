@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { Failure } from '../../../../../src/base/failure.ts';
-import { LabClient } from '../../../../../src/extension/lab/labClient.ts';
 import { type KnownRun, QuerySession } from '../../../../../src/extension/panels/query/querySession.ts';
+import { IndexClient } from '../../../../../src/extension/rolloutIndex/indexClient.ts';
 import { decodeOrThrow } from '../../../../../src/protocol/decode.ts';
 import { type QueryEvent, type Question, queryEventSchema } from '../../../../../src/protocol/queryMessages.ts';
 import { errorPlace } from '../../../../../webview/query/errorPlace.ts';
@@ -19,22 +19,26 @@ const root = join(import.meta.dirname, '../../../../..');
 const trl = join(root, 'test/fixtures/trl-run');
 const verl = join(root, 'test/fixtures/verl');
 
-/** Over the lab worker itself, with runs of other trainers. */
+/** Over the index worker itself, with runs of other trainers. */
 describe('the session of the query view', () => {
 	let folder: string;
-	let lab: LabClient;
+	let rolloutIndex: IndexClient;
 	const sessions: QuerySession[] = [];
 	before(async () => {
 		folder = await mkdtemp(join(tmpdir(), 'query-'));
-		lab = new LabClient({ program: builtProgram('dist/lab.js'), storage: join(folder, 'lab'), log: () => undefined });
-		lab.setRuns([trl, verl]);
-		for (const run of [trl, verl]) await lab.request('index', { run });
+		rolloutIndex = new IndexClient({
+			program: builtProgram('dist/rolloutIndex.js'),
+			storage: join(folder, 'lab'),
+			log: () => undefined,
+		});
+		rolloutIndex.setRuns([trl, verl]);
+		for (const run of [trl, verl]) await rolloutIndex.request('index', { run });
 	});
 	afterEach(() => {
 		for (const session of sessions.splice(0)) session.dispose();
 	});
 	after(async () => {
-		lab.dispose();
+		rolloutIndex.dispose();
 		await rm(folder, { recursive: true, force: true });
 	});
 
@@ -42,7 +46,7 @@ describe('the session of the query view', () => {
 		const events: QueryEvent[] = [];
 		let history: readonly string[] = [];
 		const session = new QuerySession({
-			lab,
+			rolloutIndex,
 			runs: () => runs.map((run): KnownRun => ({ folder: run, name: run.split('/').at(-1) ?? '', format: 'x' })),
 			post: (event) => events.push(decodeOrThrow(queryEventSchema, structuredClone(event), 'An event')),
 			history: {
@@ -193,10 +197,10 @@ describe('the session of the query view', () => {
 	});
 
 	it('says why the index cannot be asked, and goes on when it can', async () => {
-		const broken = new LabClient({ program: join(folder, 'missing.js'), storage: null, log: () => undefined });
+		const broken = new IndexClient({ program: join(folder, 'missing.js'), storage: null, log: () => undefined });
 		const events: QueryEvent[] = [];
 		const session = new QuerySession({
-			lab: broken,
+			rolloutIndex: broken,
 			runs: () => [],
 			post: (event) => events.push(event),
 			history: { read: () => [], write: () => undefined },

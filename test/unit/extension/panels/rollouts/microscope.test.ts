@@ -6,7 +6,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { Failure } from '../../../../../src/base/failure.ts';
 import { behaviours, countBehaviours, findBehaviours } from '../../../../../src/core/trace/behaviours.ts';
 import { scanBehaviours } from '../../../../../src/extension/panels/rollouts/behaviourScan.ts';
-import type { LabAnswers } from '../../../../../src/extension/panels/rollouts/indexedScan.ts';
+import type { IndexAnswers } from '../../../../../src/extension/panels/rollouts/indexedScan.ts';
 import { Microscope, type MicroscopeOptions } from '../../../../../src/extension/panels/rollouts/microscope.ts';
 import { answerOf, scanPrompt } from '../../../../../src/extension/panels/rollouts/promptScan.ts';
 import { recordedValues } from '../../../../../src/extension/panels/rollouts/rolloutDetail.ts';
@@ -169,7 +169,7 @@ function open(
 	t: TestContext,
 	folder: string,
 	continueFrom: MicroscopeOptions['continueFrom'] = () => Promise.reject(new Failure('unavailable', 'none')),
-	lab: MicroscopeOptions['lab'] = null,
+	rolloutIndex: MicroscopeOptions['rolloutIndex'] = null,
 	rater = 'ada',
 ) {
 	const source = new RolloutsSource(folder);
@@ -185,7 +185,7 @@ function open(
 			for (const wake of waiting.splice(0)) wake();
 		},
 		continueFrom,
-		lab,
+		rolloutIndex,
 		tellMs: 5,
 	});
 	t.after(() => microscope.dispose());
@@ -307,17 +307,17 @@ test('messages are handed over as turns with their branches', async (t) => {
 });
 
 test('an index answers with the same rows as going through the run, and says that it did', async (t) => {
-	const { LabClient } = await import('../../../../../src/extension/lab/labClient.ts');
-	const client = new LabClient({
-		program: builtProgram('dist/lab.js'),
+	const { IndexClient } = await import('../../../../../src/extension/rolloutIndex/indexClient.ts');
+	const client = new IndexClient({
+		program: builtProgram('dist/rolloutIndex.js'),
 		storage: null,
 		log: () => undefined,
 	});
 	t.after(() => client.dispose());
 	await client.request('index', { run });
-	const answers = { started: true, request: client.request.bind(client) as LabAnswers['request'] };
-	const gone = async (lab: MicroscopeOptions['lab']) => {
-		const { microscope, events, until } = open(t, run, undefined, lab);
+	const answers = { started: true, request: client.request.bind(client) as IndexAnswers['request'] };
+	const gone = async (rolloutIndex: MicroscopeOptions['rolloutIndex']) => {
+		const { microscope, events, until } = open(t, run, undefined, rolloutIndex);
 		microscope.take({ type: 'scanPrompt', scan: 1, split: 'train', step: 12, group: 0, all: true });
 		await until((event) => event.type === 'promptScan' && event.state !== 'running');
 		microscope.take({ type: 'scanBehaviours', scan: 2, split: 'train', all: true });
