@@ -15,7 +15,7 @@ import { RolloutsPage } from './pages/rolloutsPage.ts';
 const read = (folder: string): PipelineRecord => recordOf(folder, 'pipeline.json');
 
 /** Of the first stage: long enough to be looked at while it is at work. */
-const steps = 800;
+const steps = 400;
 
 /** Every kind of stage with as little to do as shows it. */
 const smaller = [
@@ -29,7 +29,7 @@ const smaller = [
 	['"steps": 40,', '"steps": 10,'],
 	['"evaluate": { "every": 20, "problems": 32 }', '"evaluate": { "every": 100, "problems": 16 }'],
 	['"prompts_per_step": 16', '"prompts_per_step": 4'],
-	['"problems": 256', '"problems": 96'],
+	['"problems": 256', '"problems": 48'],
 	['"problems": 60', '"problems": 12'],
 ] as const;
 

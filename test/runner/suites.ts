@@ -36,6 +36,12 @@ const filesOf =
 			.map((path) => path.replaceAll('\\', '/'))
 			.sort();
 
+/**
+ * Cores that a file keeps busy which drives whole programs: it waits for them, and they for each other, a third of its time.
+ * Three of them on two cores leave none idle.
+ */
+const waiting = 0.66;
+
 /** The suites of `npm test`. @param root folder of the checkout */
 export function findSuites(root = ownRoot): Suite[] {
 	const find = filesOf(root);
@@ -59,6 +65,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 300,
 			seconds: 15,
 			alone: true,
+			cores: waiting,
 		},
 		{
 			name: 'trainer',
@@ -67,6 +74,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 60,
 			alone: true,
+			cores: waiting,
 			byProgram: true,
 		},
 		{
@@ -76,6 +84,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 150,
 			alone: true,
+			cores: waiting,
 			byProgram: true,
 		},
 		{
@@ -85,6 +94,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 40,
 			alone: true,
+			cores: waiting,
 			byProgram: true,
 		},
 	];

@@ -6,15 +6,15 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { Frame } from 'playwright-core';
 import { commandIds as id } from '../../src/extension/ids.ts';
+import { HostDriver } from '../e2e/hostDriver.ts';
+import { Laboratory } from '../e2e/laboratory.ts';
+import type { AppName } from '../e2e/pages/workbenchPage.ts';
 import { skip } from '../support/chromium.ts';
 import { mctsEvents } from '../support/treeEvents.ts';
 import { reflexionFile } from '../unit/core/transcript/reflexion.ts';
 import { grpoRecipe, writeComparedRun } from '../unit/webview/comparisonFixture.ts';
 import { writeMicroscopeRun } from '../unit/webview/microscopeFixture.ts';
 import { makeComparison } from '../unit/webview/strategiesHarness.ts';
-import { HostDriver } from './hostDriver.ts';
-import { Laboratory } from './laboratory.ts';
-import type { AppName } from './pages/workbenchPage.ts';
 
 /** A panel, and what a person does in it. */
 interface Kind {
