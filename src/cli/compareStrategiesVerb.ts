@@ -1,10 +1,10 @@
 import { basename, dirname, resolve } from 'node:path';
 import type * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { requireInside } from '../files/ownFolder.ts';
+import { readJson } from '../files/safeFile.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type ComparisonSpec, comparisonSpecSchema } from '../protocol/strategyComparison.ts';
-import { requireInside } from '../runs/ownFolder.ts';
-import { readJson } from '../runs/safeFile.ts';
 import type { ComparisonProgress } from '../search/compare/compareStrategies.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';

@@ -4,6 +4,7 @@ import { Failure } from '../base/failure.ts';
 import { benchmarks } from '../core/evaluation/benchmarks.ts';
 import { comparePaired, countProblems, pairProblems } from '../core/evaluation/pairProblems.ts';
 import { publishedResults } from '../core/evaluation/publishedResults.ts';
+import { requireInside } from '../files/ownFolder.ts';
 import { benchmarkNames } from '../protocol/benchmarks.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import {
@@ -13,7 +14,6 @@ import {
 	evaluationSpecSchema,
 } from '../protocol/evaluationFolder.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
-import { requireInside } from '../runs/ownFolder.ts';
 import { runOfCheckpoint } from '../runs/prepareRun.ts';
 import { trainingFileOf } from '../runs/trainingFile.ts';
 import type { Evaluation, EvaluationProgress } from '../search/evaluate/evaluatePolicy.ts';

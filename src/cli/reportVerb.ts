@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 import { formatBytes } from '../base/format.ts';
 import { reportHtml } from '../core/report/reportHtml.ts';
 import { reportMarkdown } from '../core/report/reportMarkdown.ts';
-import { writeFileAtomic } from '../runs/atomicFile.ts';
+import { writeFileAtomic } from '../files/atomicFile.ts';
 import { type ReportPart, readReport, readSeveralReport } from '../runs/report/readReport.ts';
 import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';

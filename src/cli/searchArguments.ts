@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { readSmallFile } from '../files/safeFile.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type PolicySpec, type PolicySpecOf, policySpecSchema } from '../protocol/policySpec.ts';
 import {
@@ -13,7 +14,6 @@ import {
 } from '../protocol/searchSpec.ts';
 import { type SearchBudget, searchBudgetSchema } from '../protocol/treeLog.ts';
 import { listCheckpoints, manifestName } from '../runs/checkpointFiles.ts';
-import { readSmallFile } from '../runs/safeFile.ts';
 import { findRun } from './findRun.ts';
 import { group, integer, number, type Options, type OptionValues, path, repeatable, text } from './options.ts';
 

@@ -1,7 +1,7 @@
 import { basename, dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { formatClock } from '../base/format.ts';
-import { readSmallFile } from '../runs/safeFile.ts';
+import { readSmallFile } from '../files/safeFile.ts';
 import type { RequestRecord, SystemMessages } from '../search/serve/reasonerApp.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';

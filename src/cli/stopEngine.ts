@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts';
+import { descendantsOf, survivors } from '../processes/descendants.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
-import { descendantsOf, survivors } from '../rewards/descendants.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { connectRun, engineProcess } from '../runs/runControl.ts';
 

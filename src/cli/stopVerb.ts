@@ -1,5 +1,5 @@
+import { endingMs } from '../files/lockTimes.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
-import { endingMs } from '../runs/lockTimes.ts';
 import { claimsLife, readRunState } from '../runs/runStatus.ts';
 import { findRun } from './findRun.ts';
 import { flag } from './options.ts';

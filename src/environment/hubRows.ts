@@ -4,10 +4,10 @@ import { dirname } from 'node:path';
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure, type Reason } from '../base/failure.ts';
 import { hasHubDatasetForm } from '../core/recipe/hubId.ts';
+import { ensureFolder } from '../files/atomicFile.ts';
+import { runProgram } from '../processes/runProgram.ts';
 import { decode } from '../protocol/decode.ts';
 import { hubRowsLineSchema } from '../protocol/hubRows.ts';
-import { ensureFolder } from '../runs/atomicFile.ts';
-import { runProgram } from './runProgram.ts';
 import { trainerFolder } from './trainerFolder.ts';
 
 /** A split of a dataset of the Hugging Face hub. */

@@ -6,13 +6,13 @@ import { connect } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
+import { openToAppend, readJson, readNamed } from '../files/safeFile.ts';
+import { bootId, ownIdentity, processStart, processState } from '../processes/processIdentity.ts';
+import { ProcessTree } from '../processes/processTree.ts';
+import { environmentWith } from '../processes/runProgram.ts';
 import { decode } from '../protocol/decode.ts';
-import { ProcessTree } from '../rewards/processTree.ts';
-import { ensureFolder, writeFileAtomic } from '../runs/atomicFile.ts';
-import { bootId, ownIdentity, processStart, processState } from '../runs/processIdentity.ts';
 import { labHome } from '../runs/runRegistry.ts';
-import { openToAppend, readJson, readNamed } from '../runs/safeFile.ts';
-import { environmentWith } from './runProgram.ts';
 
 /** Where Ray's dashboard listens unless it is told otherwise. */
 export const defaultClusterAddress = 'http://127.0.0.1:8265';

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+import { readJson } from '../files/safeFile.ts';
 import { decode } from '../protocol/decode.ts';
 import { type ManagedEnvironment, managedEnvironmentSchema } from '../protocol/torchEnvironment.ts';
 import { labHome } from '../runs/runRegistry.ts';
-import { readJson } from '../runs/safeFile.ts';
 import { programOf } from './pythons/interpreter.ts';
 
 /** Of the environment variables: another folder for the managed environment. */

@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts';
+import { descendantsOf, survivors } from '../processes/descendants.ts';
+import { type ProcessIdentity, processState } from '../processes/processIdentity.ts';
 import type { AnyRunRecord } from '../protocol/runRecord.ts';
-import { descendantsOf, survivors } from '../rewards/descendants.ts';
-import { type ProcessIdentity, processState } from '../runs/processIdentity.ts';
 import { engineProcess } from '../runs/runControl.ts';
 
 /** How long an engine gets to end after a signal, in milliseconds. */

@@ -1,10 +1,10 @@
 import { Failure } from '../base/failure.ts';
+import { splitLines } from '../files/jsonLines.ts';
+import { openRegular } from '../files/safeFile.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
 import { metricsLineSchema } from '../protocol/metricsLine.ts';
-import { splitLines } from '../runs/jsonLines.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { decodeLines } from '../runs/runReader.ts';
-import { openRegular } from '../runs/safeFile.ts';
 
 /** The newest values that one row of a list shows. */
 export interface RunSummary {

@@ -3,9 +3,9 @@ import { link, lstat, open, readdir, rm, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../base/failure.ts';
+import { isIdentity, ownIdentity, type ProcessIdentity, processState } from '../processes/processIdentity.ts';
 import { asidePath, ensureFolder } from './atomicFile.ts';
 import { heartbeatMs, silentMs } from './lockTimes.ts';
-import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
 
 interface LockEntry extends ProcessIdentity {
 	readonly released: boolean;
@@ -45,7 +45,7 @@ const fileOf = (folder: string, generation: number) => join(folder, String(gener
  * are deleted, and who created a number looks again whether a higher one is there. So a contender that acts on an old
  * look cannot take a lock that somebody else has taken since.
  */
-export class RunLock {
+export class FileLock {
 	readonly #folder: string;
 	readonly #generation: number;
 	readonly #identity: ProcessIdentity;
@@ -65,7 +65,7 @@ export class RunLock {
 	 * @param what what is locked, for the sentence: "The run /a/b"
 	 * @param patienceMs how long to wait for a holder that is about to end; default: not at all
 	 */
-	static async acquire(folder: string, what: string, patienceMs = 0): Promise<RunLock> {
+	static async acquire(folder: string, what: string, patienceMs = 0): Promise<FileLock> {
 		const deadline = performance.now() + patienceMs;
 		const identity = await ownIdentity();
 		try {
@@ -89,7 +89,7 @@ export class RunLock {
 						'Stop that one first, or wait until it ends.',
 					);
 				}
-				const lock = await RunLock.#create(folder, newest + 1, identity);
+				const lock = await FileLock.#create(folder, newest + 1, identity);
 				if (lock !== null) return lock;
 			}
 		} catch (error) {
@@ -108,7 +108,7 @@ export class RunLock {
 		return null;
 	}
 
-	static async #create(folder: string, generation: number, identity: ProcessIdentity): Promise<RunLock | null> {
+	static async #create(folder: string, generation: number, identity: ProcessIdentity): Promise<FileLock | null> {
 		const path = fileOf(folder, generation);
 		const aside = asidePath(path);
 		const content = entryText(identity);
@@ -123,7 +123,7 @@ export class RunLock {
 			}
 			for (const old of all) if (old < generation) await rm(fileOf(folder, old), { force: true });
 			await removeAsides(folder, generation);
-			return new RunLock(folder, generation, identity);
+			return new FileLock(folder, generation, identity);
 		} finally {
 			await rm(aside, { force: true });
 		}

@@ -1,4 +1,7 @@
-import type { AbortSignalLike } from '../../base/async.ts';
+import type { AbortSignalLike } from '../base/async.ts';
+
+/** A file that was written to so recently may still be being written. */
+export const freshMs = 60_000;
 
 /** A piece of a file: a line, an event, a row, or all of it. */
 export interface Frame {

@@ -1,6 +1,6 @@
-import type { AbortSignalLike } from '../../base/async.ts';
-import { longestLine } from '../jsonLines.ts';
+import type { AbortSignalLike } from '../base/async.ts';
 import type { Frame, FrameFile, FramePlace } from './frame.ts';
+import { longestLine } from './jsonLines.ts';
 import { parseLooseJson } from './looseJson.ts';
 import type { OpenedFile } from './openedFile.ts';
 import { Turns } from './turns.ts';

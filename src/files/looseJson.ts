@@ -1,4 +1,4 @@
-import { type JsonLimits, parseBoundedJson } from '../../base/boundedJson.ts';
+import { type JsonLimits, parseBoundedJson } from '../base/boundedJson.ts';
 
 /**
  * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity, which are no JSON, read as null. Fails like

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Failure } from '../../base/failure.ts';
-import { openNamed, openRegular } from '../safeFile.ts';
+import { Failure } from '../base/failure.ts';
+import { openNamed, openRegular } from './safeFile.ts';
 
 /** A step may have a hundred thousand files in one folder: that it is no link is looked at once in so long. */
 const believedMs = 1000;

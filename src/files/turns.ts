@@ -1,4 +1,4 @@
-import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
+import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 
 /** Longest stretch of work before other events get their turn. */
 const stretchMs = 4;

@@ -3,12 +3,14 @@ import { dirname, join, resolve } from 'node:path';
 import { deferred } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { artefactsOf, planStage, type StageRun, skipReason } from '../core/pipeline/planStage.ts';
+import { removeAsideFiles } from '../files/atomicFile.ts';
+import { FileLock } from '../files/fileLock.ts';
+import { endingMs, heartbeatMs } from '../files/lockTimes.ts';
+import { ownIdentity } from '../processes/processIdentity.ts';
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/pipelineRecipe.ts';
-import { removeAsideFiles } from '../runs/atomicFile.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
-import { endingMs, heartbeatMs } from '../runs/lockTimes.ts';
 import { hashInside } from '../runs/pipeline/artefactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
 import { markPipelineStarted } from '../runs/pipeline/foreignPipeline.ts';
@@ -21,9 +23,7 @@ import {
 	writePipelineRecipe,
 } from '../runs/pipeline/pipelineFolder.ts';
 import { freshState, orderedStages, readPipelineFile } from '../runs/pipeline/startPipeline.ts';
-import { ownIdentity } from '../runs/processIdentity.ts';
 import { openControl } from '../runs/runControl.ts';
-import { RunLock } from '../runs/runLock.ts';
 import { readRecord } from '../runs/runReader.ts';
 import { evaluateStage } from './evaluateStage.ts';
 import { searchStage } from './searchStage.ts';
@@ -71,7 +71,7 @@ export class PipelineRunner {
 		const before = await readPipeline(options.folder).catch(() => null);
 		const patienceMs = before !== null && !claimsRunning(before) ? endingMs : 0;
 		const path = join(options.folder, pipelineFiles.lock);
-		const lock = await RunLock.acquire(path, `The pipeline ${options.folder}`, patienceMs);
+		const lock = await FileLock.acquire(path, `The pipeline ${options.folder}`, patienceMs);
 		try {
 			await removeAsideFiles(options.folder);
 			const known = await readPipeline(options.folder);

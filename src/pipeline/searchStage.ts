@@ -3,6 +3,10 @@ import type * as v from 'valibot';
 import { failureText } from '../base/failureTally.ts';
 import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
+import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
+import { fileLines } from '../files/fileLines.ts';
+import { formatLine } from '../files/jsonLines.ts';
+import { requireInside } from '../files/ownFolder.ts';
 import {
 	type DataExport,
 	type DataSpec,
@@ -12,10 +16,6 @@ import {
 } from '../protocol/dataSpec.ts';
 import { decode, decodeOrThrow } from '../protocol/decode.ts';
 import type { DataKind, SearchStage } from '../protocol/pipelineRecipe.ts';
-import { ensureFolder, writeFileAtomic } from '../runs/atomicFile.ts';
-import { fileLines } from '../runs/fileLines.ts';
-import { formatLine } from '../runs/jsonLines.ts';
-import { requireInside } from '../runs/ownFolder.ts';
 import { exportFile } from '../search/data/dataFolder.ts';
 import { generateData } from '../search/data/generateData.ts';
 import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';

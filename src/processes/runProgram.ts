@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../base/failure.ts';
-import { ProcessTree } from '../rewards/processTree.ts';
-import { underWatch } from '../rewards/underWatch.ts';
+import { ProcessTree } from './processTree.ts';
+import { underWatch } from './underWatch.ts';
 
 export interface ProgramOptions {
 	/** Changes of this process's environment; undefined: without it. */

@@ -1,4 +1,4 @@
-import { readNamed } from '../runs/safeFile.ts';
+import { readNamed } from '../files/safeFile.ts';
 import type { RewardRunner } from './rewardRunner.ts';
 
 const models: ReadonlySet<string> = new Set(['judge', 'process', 'reward-model']);

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { readNamed } from '../files/safeFile.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type LoadRequest, type RewardContext, scoreReplySchema } from '../protocol/rewardHost.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
-import { readNamed } from '../runs/safeFile.ts';
 
 /** A row on which a reward is to be debugged. */
 export interface DebugRequest {

@@ -4,8 +4,8 @@ import { Failure } from '../base/failure.ts';
 import type { AdapterOptions } from '../core/reward/export/adapters.ts';
 import { exportReward, type RewardExport } from '../core/reward/export/exportReward.ts';
 import type { ExportTarget } from '../core/reward/export/exportTarget.ts';
-import { writeFileAtomic } from '../runs/atomicFile.ts';
-import { readNamed } from '../runs/safeFile.ts';
+import { writeFileAtomic } from '../files/atomicFile.ts';
+import { readNamed } from '../files/safeFile.ts';
 import { readRewardFacts } from './readRewardFacts.ts';
 
 export interface ExportFileRequest extends Partial<AdapterOptions> {

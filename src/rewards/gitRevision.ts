@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { readNamed } from '../runs/safeFile.ts';
+import { readNamed } from '../files/safeFile.ts';
 
 /** A reward file as a revision of its repository has it, with its local imports, in a folder of its own. */
 export interface RevisionCopy {

@@ -10,6 +10,7 @@ import {
 	StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { Failure } from '../base/failure.ts';
+import { ProcessTree } from '../processes/processTree.ts';
 import { decode, decodeOrThrow, type Schema } from '../protocol/decode.ts';
 import { loadFailureSchema, rewardHostMethods, type WhereReply, whereReplySchema } from '../protocol/rewardHost.ts';
 import type { ScoreErrorKind } from '../protocol/scorer.ts';
@@ -18,7 +19,6 @@ import { cancelledCode, loadFailedCode, refusedExit } from './hostContract.ts';
 import { HostLog } from './hostLog.ts';
 import { HostWatch, type WatchLimits } from './hostWatch.ts';
 import { LoadFailure } from './loadFailure.ts';
-import { ProcessTree } from './processTree.ts';
 
 export interface HostCommand {
 	readonly program: string;

@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { FileStamps } from '../files/fileStamps.ts';
 import type { Schema } from '../protocol/decode.ts';
 import {
 	type LineCoverage,
@@ -13,7 +14,6 @@ import {
 	scoreReplySchema,
 } from '../protocol/rewardHost.ts';
 import type { ScoreError, ScoreRow } from '../protocol/scorer.ts';
-import { FileStamps } from './fileStamps.ts';
 import { HostEnd, type HostProcess } from './hostProcess.ts';
 import type { HostLanguage } from './hostPrograms.ts';
 import { isolateRows, type RowOutcome } from './isolatedRows.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { ProcessTree } from './processTree.ts';
+import type { ProcessTree } from '../processes/processTree.ts';
 import type { RewardLimits } from './rewardRunner.ts';
 
 /** Between two looks at the leader, and between two looks at every process of the machine, in milliseconds. */

@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { onnxLimits, tableBytes } from '../base/decodingLimits.ts';
 import { Failure } from '../base/failure.ts';
-import { openNamed } from '../runs/safeFile.ts';
+import { openNamed } from '../files/safeFile.ts';
 
 /**
  * What an ONNX file of others may lead to is checked before onnxruntime sees it: which files it reads, how much memory its

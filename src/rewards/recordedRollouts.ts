@@ -5,15 +5,15 @@ import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { type RowNumbers, rolloutRows } from '../core/reward/verification/rowsToVerify.ts';
 import type { RowToVerify } from '../core/reward/verification/rowToVerify.ts';
+import { LineSplitter, parseLine } from '../files/jsonLines.ts';
+import { openRegular } from '../files/safeFile.ts';
 import { decode } from '../protocol/decode.ts';
 import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
-import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
 import { rolloutPath, runFiles, stepName } from '../runs/runFiles.ts';
 import { listRolloutSteps, readRecord, readResolvedRecipe } from '../runs/runReader.ts';
 import { findRuns, isRunFolder, RunRegistry } from '../runs/runRegistry.ts';
-import { openRegular } from '../runs/safeFile.ts';
 
 export interface RecordedRollouts {
 	readonly run: string;

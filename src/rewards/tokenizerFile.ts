@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { tokenizerLimits } from '../base/decodingLimits.ts';
 import { Failure } from '../base/failure.ts';
-import { readNamed } from '../runs/safeFile.ts';
+import { readNamed } from '../files/safeFile.ts';
 
 /** Steps of a tokenizer that change a text, and where a sequence of them has its parts. */
 const steps = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const;

@@ -1,9 +1,9 @@
 import { readSync } from 'node:fs';
 import { parseBoundedJson } from '../base/boundedJson.ts';
+import { longestLine } from '../files/jsonLines.ts';
+import { parseLooseJson } from '../files/looseJson.ts';
 import { decode } from '../protocol/decode.ts';
 import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
-import { parseLooseJson } from '../runs/importers/looseJson.ts';
-import { longestLine } from '../runs/jsonLines.ts';
 
 const newline = 0x0a;
 

@@ -1,9 +1,9 @@
 import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { LineFile } from '../files/lineFile.ts';
+import { OpenedFile } from '../files/openedFile.ts';
 import { decodeMetricsLine, type MetricsLine } from '../protocol/metricsLine.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
-import { LineFile } from '../runs/importers/lineFile.ts';
-import { OpenedFile } from '../runs/importers/openedFile.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
 import { runFiles } from '../runs/runFiles.ts';

@@ -3,13 +3,13 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbortSignalLike } from '../base/async.ts';
 import { checkAborted } from '../base/async.ts';
+import { listFolder, openRegular } from '../files/safeFile.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
 import { ForeignRun } from '../runs/importers/foreignRun.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RolloutSplit, RunContent } from '../runs/runContent.ts';
 import { runFiles, stepName, stepOf } from '../runs/runFiles.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
-import { listFolder, openRegular } from '../runs/safeFile.ts';
 
 /** The rollouts of one step and split, as they are on disk. */
 export interface RunPart {

@@ -1,9 +1,9 @@
 import type { AbortSignalLike } from '../base/async.ts';
 import { checkAborted } from '../base/async.ts';
 import { TraceCounter } from '../core/trace/traceCounter.ts';
+import { openRegular } from '../files/safeFile.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
-import { openRegular } from '../runs/safeFile.ts';
 import type { LineRange, ScanResult, StepOfRun } from './indexTasks.ts';
 import { linesOf, rolloutOfLine } from './ownLines.ts';
 import { type RowBatch, RowBatchBuilder } from './rolloutRow.ts';

@@ -1,9 +1,9 @@
 import { readSync } from 'node:fs';
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { turnsOf } from '../core/trace/messageText.ts';
+import { longestLine } from '../files/jsonLines.ts';
+import { openRegular } from '../files/safeFile.ts';
 import type { RolloutLine } from '../protocol/rolloutLine.ts';
-import { longestLine } from '../runs/jsonLines.ts';
-import { openRegular } from '../runs/safeFile.ts';
 import { type FoundHit, type IndexTask, type Pattern, type SearchResult, watchMs, watchPlace } from './indexTasks.ts';
 import { LiteralFinder } from './literalFinder.ts';
 import { linesOf, rolloutOfLine } from './ownLines.ts';

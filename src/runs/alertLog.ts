@@ -1,12 +1,12 @@
 import { Sequencer } from '../base/async.ts';
+import { parseLine } from '../files/jsonLines.ts';
+import { LineTail } from '../files/lineTail.ts';
 import type { Alert } from '../protocol/alert.ts';
 import { type AlertLine, alertLineSchema } from '../protocol/alertLine.ts';
 import { decode } from '../protocol/decode.ts';
 import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import { annotationFolder } from './annotationFolder.ts';
 import { appendAnnotation } from './appendAnnotation.ts';
-import { parseLine } from './jsonLines.ts';
-import { LineTail } from './lineTail.ts';
 
 export const alertsFile = 'alerts.jsonl';
 

@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
+import { parseLine } from '../files/jsonLines.ts';
+import { LineTail } from '../files/lineTail.ts';
 import { decode, type Schema } from '../protocol/decode.ts';
 import { appendAnnotation } from './appendAnnotation.ts';
-import { parseLine } from './jsonLines.ts';
-import { LineTail } from './lineTail.ts';
 
 /**
  * What persons say, as a file of an annotation folder: one line a change, the last line of a key counts. A change is one

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { ensureFolder } from './atomicFile.ts';
-import { formatLine } from './jsonLines.ts';
+import { ensureFolder } from '../files/atomicFile.ts';
+import { formatLine } from '../files/jsonLines.ts';
 
 /**
  * Adds lines to a file of an annotation folder, which need not be there yet: one write at its end, so that several windows

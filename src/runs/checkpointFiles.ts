@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
+import { listFolder, readSmallFile } from '../files/safeFile.ts';
 import { decode } from '../protocol/decode.ts';
 import { runFiles, stepOf } from './runFiles.ts';
-import { listFolder, readSmallFile } from './safeFile.ts';
 
 /** The list of a checkpoint's files; written last, so that a checkpoint whose list fits its files is complete. */
 export const manifestName = 'checkpoint.json';

@@ -1,6 +1,9 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { fileLines } from '../files/fileLines.ts';
+import { FileLock } from '../files/fileLock.ts';
+import { readJson } from '../files/safeFile.ts';
 import { decode, decodeOrThrow, type Schema } from '../protocol/decode.ts';
 import {
 	type ComparedProblem,
@@ -13,9 +16,6 @@ import {
 	comparisonResultSchema,
 	comparisonSummarySchema,
 } from '../protocol/strategyComparison.ts';
-import { fileLines } from './fileLines.ts';
-import { RunLock } from './runLock.ts';
-import { readJson } from './safeFile.ts';
 
 /** What a comparison of search strategies consists of; see protocol/strategyComparison.ts. */
 export const comparisonFiles = {
@@ -75,7 +75,7 @@ export async function* comparisonResults(path: string): AsyncIterable<Comparison
 
 /** Whether a process works on a comparison now. */
 export async function isBeingCompared(path: string): Promise<boolean> {
-	return (await RunLock.holder(join(path, comparisonFiles.lock)).catch(() => null)) !== null;
+	return (await FileLock.holder(join(path, comparisonFiles.lock)).catch(() => null)) !== null;
 }
 
 /** The comparisons in a folder, the newest name first; links are none. */

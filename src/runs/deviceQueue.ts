@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { lstat, readdir, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
+import { FileLock } from '../files/fileLock.ts';
+import { silentMs } from '../files/lockTimes.ts';
+import { readJson } from '../files/safeFile.ts';
+import { isIdentity, ownIdentity, type ProcessIdentity, processState } from '../processes/processIdentity.ts';
 import { pause } from '../rpc/pause.ts';
-import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
-import { silentMs } from './lockTimes.ts';
-import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
-import { RunLock } from './runLock.ts';
 import { runtimeFolder } from './runtimeFolder.ts';
-import { readJson } from './safeFile.ts';
 
 export interface DeviceQueueOptions {
 	/** What is waited for, such as `cpu` or `cuda`; letters, digits, dashes. */
@@ -28,7 +28,7 @@ export interface DeviceQueueOptions {
  * Waits for a device in the order of arrival; one run computes on it at a time. Dead runs hold nothing up.
  * @returns what gives the device back; null when it is shared
  */
-export async function acquireDevice(options: DeviceQueueOptions): Promise<RunLock | null> {
+export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLock | null> {
 	if (options.whenBusy === 'share') return null;
 	if (!/^[\w-]+$/.test(options.device)) throw new Failure('internal', `"${options.device}" cannot name a device.`);
 	const folder = join(options.folder ?? (await runtimeFolder()), `device-${options.device}`);
@@ -44,12 +44,12 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<RunLoc
 			if (options.signal?.aborted) throw new Failure('cancelled', `Waiting for ${options.device} was cancelled.`);
 			if ((await firstTicket(tickets)) === ticket) {
 				try {
-					return await RunLock.acquire(join(folder, 'lock'), `The device ${options.device}`);
+					return await FileLock.acquire(join(folder, 'lock'), `The device ${options.device}`);
 				} catch (error) {
 					if (!(error instanceof Failure) || error.reason !== 'busy') throw error;
 				}
 			}
-			const holder = await RunLock.holder(join(folder, 'lock'));
+			const holder = await FileLock.holder(join(folder, 'lock'));
 			if (holder !== null && holder.pid !== told) {
 				told = holder.pid;
 				options.onWait?.(holder);

@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
+import { readJson } from '../files/safeFile.ts';
 import { checkpointFiles } from '../protocol/checkpointState.ts';
 import type { EngineName } from '../protocol/runRecord.ts';
 import { readResolvedRecipe } from './runReader.ts';
-import { readJson } from './safeFile.ts';
 
 /** Of recipe or state, what names an engine. */
 const engineOf = (value: unknown): unknown => (value as { readonly engine?: unknown } | null)?.engine;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../base/failure.ts';
-import { endingMs } from './lockTimes.ts';
-import { type ProcessIdentity, processState } from './processIdentity.ts';
+import { FileLock } from '../files/fileLock.ts';
+import { endingMs } from '../files/lockTimes.ts';
+import { type ProcessIdentity, processState } from '../processes/processIdentity.ts';
 import { runFiles } from './runFiles.ts';
-import { RunLock } from './runLock.ts';
 
 /** Between two looks at a process that is ending. */
 const lookMs = 50;
@@ -45,7 +45,7 @@ export async function engineReleased(
 }
 
 async function holds(lock: string, engine: ProcessIdentity): Promise<boolean> {
-	const holder = await RunLock.holder(lock);
+	const holder = await FileLock.holder(lock);
 	if (holder !== null && isSame(holder, engine)) return true;
 	// A run that this process trains itself is over with its lock.
 	return engine.pid !== process.pid && (await processState(engine)) === 'alive';

@@ -1,5 +1,7 @@
 import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { fileLines } from '../files/fileLines.ts';
+import { listFolder, readJson } from '../files/safeFile.ts';
 import { decode, decodeOrThrow } from '../protocol/decode.ts';
 import {
 	type EvaluatedQuestion,
@@ -9,9 +11,7 @@ import {
 	evaluationFiles,
 	evaluationFormat,
 } from '../protocol/evaluationFolder.ts';
-import { fileLines } from './fileLines.ts';
 import { runFiles, stepOf } from './runFiles.ts';
-import { listFolder, readJson } from './safeFile.ts';
 
 /** Evaluations of a run that are listed. */
 const mostListed = 200;

@@ -2,11 +2,11 @@ import { checkAborted } from '../base/async.ts';
 import { withMessages } from '../core/export/chatText.ts';
 import { type RolloutSelection, selectsPlace } from '../core/export/selection.ts';
 import { judgedPairs, preferenceLine } from '../core/feedback/judgedPairs.ts';
+import { formatLine } from '../files/jsonLines.ts';
 import type { Feedback, RatedCompletion } from '../protocol/feedback.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { type ExportOptions, type ExportSummary, writeExport } from './exportRollouts.ts';
 import { FeedbackLog } from './feedbackLog.ts';
-import { formatLine } from './jsonLines.ts';
 import type { RolloutSplit } from './runContent.ts';
 
 export interface FeedbackExport {

@@ -21,10 +21,10 @@ import { messageText } from '../core/trace/messageText.ts';
 import { parseTrace } from '../core/trace/parseTrace.ts';
 import { type Perturbation, stepsOf } from '../core/trace/perturb.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
+import { AtomicLines } from '../files/atomicLines.ts';
+import { formatLine } from '../files/jsonLines.ts';
 import { noStep, type RolloutLine } from '../protocol/rolloutLine.ts';
 import { ownFormat } from './annotationFolder.ts';
-import { AtomicLines } from './atomicLines.ts';
-import { formatLine } from './jsonLines.ts';
 import type { RolloutSplit, RunContent, RunFault } from './runContent.ts';
 
 export interface RolloutExport {

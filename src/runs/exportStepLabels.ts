@@ -9,12 +9,12 @@ import { readStepSamples } from '../core/export/prm/readStepSamples.ts';
 import { type StepSample, sampleOfLabels } from '../core/export/prm/stepSample.ts';
 import { type NeutralLabel, writeTrlStepwise } from '../core/export/prm/trlStepwise.ts';
 import { type RolloutSelection, selectsPlace } from '../core/export/selection.ts';
+import { formatLine, LineSplitter, parseLine } from '../files/jsonLines.ts';
+import { openRegular } from '../files/safeFile.ts';
 import type { RolloutLabels } from '../protocol/stepLabel.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { type ExportCount, type ExportOptions, type ExportSummary, writeExport } from './exportRollouts.ts';
-import { formatLine, LineSplitter, parseLine } from './jsonLines.ts';
 import type { RolloutSplit } from './runContent.ts';
-import { openRegular } from './safeFile.ts';
 import { StepLabels } from './stepLabels.ts';
 
 export type LabelFormat = Extract<ExportFormat, 'prm800k' | 'trl-stepwise' | 'math-shepherd' | 'processbench'>;

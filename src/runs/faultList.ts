@@ -1,4 +1,4 @@
-import type { RunFault } from '../runContent.ts';
+import type { RunFault } from './runContent.ts';
 
 /** Faults that are kept in words; of what is beyond, the number by file. */
 const mostKept = 10_000;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
+import { sha256 } from '../files/sha256.ts';
 import { runFiles } from './runFiles.ts';
 import { readResolvedRecipe } from './runReader.ts';
 import { RunRegistry } from './runRegistry.ts';
-import { sha256 } from './sha256.ts';
 
 /*
  * A run or pipeline folder may come from elsewhere, with programs and with names of servers in it. Whether this user has

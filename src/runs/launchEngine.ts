@@ -2,11 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure, type Reason } from '../base/failure.ts';
+import { openToAppend } from '../files/safeFile.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineOfRun, engineProgram } from './enginePrograms.ts';
+import { refuseLinks } from './refuseLinks.ts';
 import { runFiles } from './runFiles.ts';
 import { readLogFrom, readRecord } from './runReader.ts';
-import { openToAppend, refuseLinks } from './safeFile.ts';
 
 export interface LaunchOptions {
 	/** The embedded engine's program, dist/engine.js; the others lie beside it, and the run's recipe says which is taken. */

@@ -12,9 +12,9 @@ import { hasHubForm } from '../core/recipe/hubId.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { contextFor, type SequenceLengths, sequenceLengths } from '../core/recipe/sequenceLengths.ts';
 import { buildTokenizer } from '../core/text/vocabulary.ts';
+import { readNamed } from '../files/safeFile.ts';
 import { modelShapeSchema } from '../protocol/checkpointState.ts';
 import { openDataset } from './openDataset.ts';
-import { readNamed } from './safeFile.ts';
 
 /** A configuration is small; whatever is larger is none. */
 const largestConfig = 4 << 20;

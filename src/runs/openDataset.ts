@@ -10,13 +10,13 @@ import { onlyTrainerReads } from '../core/dataset/readableHere.ts';
 import { rowsSource, splitRows } from '../core/dataset/rowsSource.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
 import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
+import { openNamed } from '../files/safeFile.ts';
+import { utf8Text } from '../files/textEncoding.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
 import { openTable } from './dataset/openTable.ts';
 import { partsOf } from './dataset/partsTable.ts';
 import { problemOf } from './dataset/problemRows.ts';
 import { defaultSplit, folderOfSplit } from './dataset/savedFolder.ts';
-import { openNamed } from './safeFile.ts';
-import { utf8Text } from './textEncoding.ts';
 
 export interface OpenedDataset {
 	readonly source: ProblemSource;

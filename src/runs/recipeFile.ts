@@ -3,10 +3,10 @@ import { type ParseError, parse } from 'jsonc-parser';
 import { Failure } from '../base/failure.ts';
 import { type ParsedRecipe, parseRecipe, recipeOrThrow, repeatedKeys } from '../core/recipe/parseRecipe.ts';
 import type { RecipeFile } from '../core/recipe/recipeFiles.ts';
+import { readNamed } from '../files/safeFile.ts';
 import type { Recipe } from '../protocol/recipe.ts';
 import { partsOf } from './dataset/partsTable.ts';
 import { defaultSplit, folderOfSplit } from './dataset/savedFolder.ts';
-import { readNamed } from './safeFile.ts';
 
 /** A recipe is written by hand. */
 const largestRecipe = 4 << 20;

@@ -2,11 +2,11 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { ResolvedRecipe, ResolvedReward, RewardFile } from '../core/recipe/resolvedRecipe.ts';
-import { writeFileAtomic } from './atomicFile.ts';
+import { writeFileAtomic } from '../files/atomicFile.ts';
+import { openRegular } from '../files/safeFile.ts';
+import { sha256 } from '../files/sha256.ts';
 import { type RewardSources, readRewardSources, rewardFileLimits } from './rewardSources.ts';
 import { runFiles } from './runFiles.ts';
-import { openRegular } from './safeFile.ts';
-import { sha256 } from './sha256.ts';
 
 /** Reward files of a new run, read and ready to be written. */
 export interface RewardCopies {

@@ -2,19 +2,19 @@ import { rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
+import { FileLock } from '../files/fileLock.ts';
+import { formatLine } from '../files/jsonLines.ts';
+import { requireInside } from '../files/ownFolder.ts';
+import { listFolder } from '../files/safeFile.ts';
 import { decode } from '../protocol/decode.ts';
 import { rolloutLineSchema } from '../protocol/rolloutLine.ts';
 import type { RunAnnotation } from '../protocol/runRecord.ts';
 import { annotationFolderOf } from './annotationFolder.ts';
-import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { deleteFolder, listCheckpoints, superfluous } from './checkpointFiles.ts';
-import { formatLine } from './jsonLines.ts';
-import { requireInside } from './ownFolder.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
-import { RunLock } from './runLock.ts';
 import { listRolloutSteps, readAnnotation, readLines } from './runReader.ts';
 import { lockPatience } from './runStatus.ts';
-import { listFolder } from './safeFile.ts';
 
 /** Changes what a person says about a run (name, tags, note); an undefined value takes the field away. */
 export async function annotateRun(
@@ -52,7 +52,7 @@ export const noteRun = (run: string, note: string): Promise<RunAnnotation> => an
 
 /** Does something to a run that no engine may be at work on; fails with `busy` when one is. */
 export async function withIdleRun<T>(run: string, work: () => Promise<T>): Promise<T> {
-	const lock = await RunLock.acquire(join(run, runFiles.lock), `The run ${run}`, await lockPatience(run));
+	const lock = await FileLock.acquire(join(run, runFiles.lock), `The run ${run}`, await lockPatience(run));
 	try {
 		return await work();
 	} finally {

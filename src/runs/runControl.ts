@@ -2,16 +2,16 @@ import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { writeFileAtomic } from '../files/atomicFile.ts';
+import { FileLock } from '../files/fileLock.ts';
+import { readJson } from '../files/safeFile.ts';
+import { currentPlatform } from '../processes/platform.ts';
+import { isIdentity, ownIdentity, type ProcessIdentity, processState } from '../processes/processIdentity.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { ControlClient } from '../rpc/controlClient.ts';
 import type { ControlLocation } from '../rpc/controlLocation.ts';
 import { ControlServer, type ControlServerOptions } from '../rpc/controlServer.ts';
-import { writeFileAtomic } from './atomicFile.ts';
-import { currentPlatform } from './platform.ts';
-import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
-import { RunLock } from './runLock.ts';
 import { checkPrivateFolder, controlLocation, controlLocations } from './runtimeFolder.ts';
-import { readJson } from './safeFile.ts';
 
 /** The id under which a served checkpoint folder is found. */
 export const servedId = 'serve';
@@ -29,9 +29,9 @@ export async function openControl(
 }
 
 /** Keeps a second engine from serving the same checkpoint folder: it would take the endpoint away from the first. */
-export async function lockServed(folder: string): Promise<RunLock> {
+export async function lockServed(folder: string): Promise<FileLock> {
 	const { tokenPath } = await controlLocation(folder, servedId);
-	return RunLock.acquire(tokenPath.replace(/\.token$/, '.lock'), `The checkpoint ${folder}`);
+	return FileLock.acquire(tokenPath.replace(/\.token$/, '.lock'), `The checkpoint ${folder}`);
 }
 
 const identityPath = ({ tokenPath }: ControlLocation) => tokenPath.replace(/\.token$/, '.process');

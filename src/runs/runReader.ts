@@ -3,6 +3,8 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { LineSplitter, longestLine, parseLine, splitLines } from '../files/jsonLines.ts';
+import { listFolder, openRegular, readJson } from '../files/safeFile.ts';
 import { decode, decodeOrThrow } from '../protocol/decode.ts';
 import {
 	type EvaluationLine,
@@ -21,9 +23,7 @@ import {
 	runRecordSchema,
 } from '../protocol/runRecord.ts';
 import { annotationFolderOf } from './annotationFolder.ts';
-import { LineSplitter, longestLine, parseLine, splitLines } from './jsonLines.ts';
 import { runFiles, stepName, stepOf } from './runFiles.ts';
-import { listFolder, openRegular, readJson } from './safeFile.ts';
 
 export { type CheckpointInfo, listCheckpoints } from './checkpointFiles.ts';
 

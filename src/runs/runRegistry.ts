@@ -3,12 +3,12 @@ import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import * as v from 'valibot';
+import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
+import { readJson } from '../files/safeFile.ts';
+import { currentPlatform } from '../processes/platform.ts';
 import { decode } from '../protocol/decode.ts';
 import { pipelineFiles, stageNamePattern } from '../protocol/pipelineFiles.ts';
-import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
-import { currentPlatform } from './platform.ts';
 import { runFiles } from './runFiles.ts';
-import { readJson } from './safeFile.ts';
 
 /** The per-user data folder; REASONING_LAB_HOME sets another. */
 export function labHome(environment: NodeJS.ProcessEnv = process.env): string {

@@ -1,6 +1,6 @@
+import { endingMs, silentMs } from '../files/lockTimes.ts';
+import { processState } from '../processes/processIdentity.ts';
 import type { AnyRunRecord, RunRecord, RunStatus } from '../protocol/runRecord.ts';
-import { endingMs, silentMs } from './lockTimes.ts';
-import { processState } from './processIdentity.ts';
 import { readRecord } from './runReader.ts';
 
 const liveStatuses: readonly RunStatus[] = ['starting', 'running', 'paused'];

@@ -3,13 +3,19 @@ import { type FileHandle, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { AppendFile } from '../files/appendFile.ts';
+import { ensureFolder, renameOver, syncFolder, writeFileAtomic } from '../files/atomicFile.ts';
+import { FileLock } from '../files/fileLock.ts';
+import { formatLine } from '../files/jsonLines.ts';
+import { heartbeatMs } from '../files/lockTimes.ts';
+import { requireInside } from '../files/ownFolder.ts';
+import { openNamed, openRegular, openToAppend } from '../files/safeFile.ts';
+import { ownIdentity } from '../processes/processIdentity.ts';
 import type { EvaluationLine, EvaluationSummary } from '../protocol/evaluation.ts';
 import type { EventLine } from '../protocol/eventLine.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
 import type { RolloutLine } from '../protocol/rolloutLine.ts';
 import { type RunRecord, runFormat } from '../protocol/runRecord.ts';
-import { AppendFile } from './appendFile.ts';
-import { ensureFolder, renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
 import {
 	type CheckpointInfo,
 	type CheckpointManifest,
@@ -19,15 +25,10 @@ import {
 	manifestName,
 	superfluous,
 } from './checkpointFiles.ts';
-import { formatLine } from './jsonLines.ts';
-import { heartbeatMs } from './lockTimes.ts';
-import { requireInside } from './ownFolder.ts';
-import { ownIdentity } from './processIdentity.ts';
+import { refuseLinks } from './refuseLinks.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
-import { RunLock } from './runLock.ts';
 import { readRecord } from './runReader.ts';
 import { lockPatience } from './runStatus.ts';
-import { openNamed, openRegular, openToAppend, refuseLinks } from './safeFile.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';
 
 /** What the engine says about a new run; the writer adds format, status, times and the process. */
@@ -45,7 +46,7 @@ const now = () => Date.now() / 1000;
  */
 export class RunWriter {
 	readonly folder: string;
-	readonly #lock: RunLock;
+	readonly #lock: FileLock;
 	readonly #queue = new Sequencer();
 	readonly #metrics: AppendFile;
 	readonly #events: AppendFile;
@@ -56,7 +57,7 @@ export class RunWriter {
 	#timer: NodeJS.Timeout;
 	#closed = false;
 
-	private constructor(folder: string, lock: RunLock, record: RunRecord) {
+	private constructor(folder: string, lock: FileLock, record: RunRecord) {
 		this.folder = folder;
 		this.#lock = lock;
 		this.#record = record;
@@ -343,11 +344,11 @@ export class RunWriter {
 	}
 }
 
-async function lockRun(folder: string, patienceMs = 0): Promise<RunLock> {
+async function lockRun(folder: string, patienceMs = 0): Promise<FileLock> {
 	await refuseLinks(folder).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot write into ${folder}`);
 	});
-	return RunLock.acquire(join(folder, runFiles.lock), `The run ${folder}`, patienceMs);
+	return FileLock.acquire(join(folder, runFiles.lock), `The run ${folder}`, patienceMs);
 }
 
 function* formatted(lines: Iterable<unknown>): Iterable<string> {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { FileLock } from '../files/fileLock.ts';
+import { parseLine, splitLines } from '../files/jsonLines.ts';
+import { openRegular } from '../files/safeFile.ts';
 import { decode } from '../protocol/decode.ts';
 import { readTreeEvent } from '../protocol/treeEventReader.ts';
 import { type TreeEvent, type TreeEventOf, treeEventSchema, treeLogFormat } from '../protocol/treeLog.ts';
-import { parseLine, splitLines } from './jsonLines.ts';
-import { RunLock } from './runLock.ts';
-import { openRegular } from './safeFile.ts';
 
 /** Logs of searches: `<name>.jsonl` in a folder `searches`; the locks of those that are written lie beside them. */
 export const searchLogEnding = '.jsonl';
@@ -22,7 +22,7 @@ export function searchLockFolder(log: string): string {
 
 /** Whether a process writes to a log now. */
 export async function isBeingSearched(log: string): Promise<boolean> {
-	return (await RunLock.holder(searchLockFolder(log)).catch(() => null)) !== null;
+	return (await FileLock.holder(searchLockFolder(log)).catch(() => null)) !== null;
 }
 
 /** A new log's name: "2026-03-04-101500-mcts-3f9a.jsonl". */

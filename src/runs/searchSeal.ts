@@ -2,9 +2,9 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { readNamed } from '../files/safeFile.ts';
 import type { TreeEventOf } from '../protocol/treeLog.ts';
 import { labHome } from './runRegistry.ts';
-import { readNamed } from './safeFile.ts';
 
 /*
  * The log of a search names what the search goes on with: servers, names of keys, files, programs. Whoever wrote a log may not be

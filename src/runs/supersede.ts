@@ -2,11 +2,11 @@ import type { Dirent } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { ensureFolder, removeAsideFiles, renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
+import { ensureFolder, removeAsideFiles, renameOver, syncFolder, writeFileAtomic } from '../files/atomicFile.ts';
+import { parseLine, splitLines } from '../files/jsonLines.ts';
+import { readNamed } from '../files/safeFile.ts';
 import { readManifest } from './checkpointFiles.ts';
-import { parseLine, splitLines } from './jsonLines.ts';
 import { runFiles, stepOf } from './runFiles.ts';
-import { readNamed } from './safeFile.ts';
 
 /**
  * A checkpoint that replaces one of the same step is swapped in two renames; an end between them leaves the old one

@@ -1,8 +1,8 @@
 import { basename, dirname, isAbsolute } from 'node:path';
 import * as v from 'valibot';
+import { openRegular } from '../files/safeFile.ts';
 import { decode } from '../protocol/decode.ts';
 import { readResolvedRecipe } from './runReader.ts';
-import { openRegular } from './safeFile.ts';
 
 const recipeSchema = v.looseObject({ dataset: v.looseObject({ path: v.string() }) });
 

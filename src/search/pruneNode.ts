@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { RunLock } from '../runs/runLock.ts';
+import { FileLock } from '../files/fileLock.ts';
 import { searchLockFolder } from '../runs/searchLog.ts';
 import { readTreeLog, setTornAside } from './treeLogFile.ts';
 import { TreeLogWriter } from './treeLogWriter.ts';
@@ -10,7 +10,7 @@ import { TreeLogWriter } from './treeLogWriter.ts';
  * search writes to the log, and with `invalid` where there is no such node.
  */
 export async function pruneNode(log: string, node: number, restore: boolean): Promise<void> {
-	const lock = await RunLock.acquire(searchLockFolder(log), `The search ${basename(log)}`);
+	const lock = await FileLock.acquire(searchLockFolder(log), `The search ${basename(log)}`);
 	try {
 		const read = await readTreeLog(log);
 		await setTornAside(log, read);

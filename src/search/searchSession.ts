@@ -6,11 +6,11 @@ import { readLog, type SearchResume } from '../core/search/goOn.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import { strategyOf, strategyParams } from '../core/search/strategies.ts';
+import { FileLock } from '../files/fileLock.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { keyNamesOf, type SearchSpec, searchSpecSchema } from '../protocol/searchSpec.ts';
 import type { RunningSearch } from '../protocol/searchWorker.ts';
 import type { SearchBudget, SearchProblem, TreeEvent, TreeEventOf } from '../protocol/treeLog.ts';
-import { RunLock } from '../runs/runLock.ts';
 import { searchLockFolder, searchLogEnding } from '../runs/searchLog.ts';
 import { isOwnSearch, sealKey, sealOf } from '../runs/searchSeal.ts';
 import { OpenSearch, type RunHandle, type RunOptions } from './openSearch.ts';
@@ -61,7 +61,7 @@ export class SearchSession {
 	constructor(
 		log: string,
 		opened: OpenSearch,
-		lock: RunLock,
+		lock: FileLock,
 		read: ReadTreeLog | null,
 		how: Pick<RunOptions, 'problem' | 'signal' | 'resume' | 'budget' | 'onText'>,
 		began: () => void,
@@ -162,7 +162,7 @@ export class SearchSession {
 		}
 	}
 
-	async #finish(opened: OpenSearch, writer: TreeLogWriter, lock: RunLock): Promise<SearchResult> {
+	async #finish(opened: OpenSearch, writer: TreeLogWriter, lock: FileLock): Promise<SearchResult> {
 		try {
 			const result = await this.#run.result.catch((error: unknown) => {
 				throw writer.failure ?? error;
@@ -284,7 +284,7 @@ async function begin(
 	signal: AbortSignal | undefined,
 	prepare: () => Promise<Prepared>,
 ): Promise<SearchSession> {
-	const lock = await RunLock.acquire(searchLockFolder(log), `The search ${basename(log)}`);
+	const lock = await FileLock.acquire(searchLockFolder(log), `The search ${basename(log)}`);
 	let opened: OpenSearch | null = null;
 	let session: SearchSession;
 	let began: Promise<void>;

@@ -3,10 +3,10 @@ import { lstat, rename, truncate, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
+import { asidePath } from '../files/atomicFile.ts';
+import { LineSplitter } from '../files/jsonLines.ts';
+import { openNamed, openRegular } from '../files/safeFile.ts';
 import type { TreeEvent } from '../protocol/treeLog.ts';
-import { asidePath } from '../runs/atomicFile.ts';
-import { LineSplitter } from '../runs/jsonLines.ts';
-import { openNamed, openRegular } from '../runs/safeFile.ts';
 import { readTreeLine } from '../runs/searchLog.ts';
 
 /** A log that is larger is not gone on with. */

@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts';
+import { AppendFile } from '../files/appendFile.ts';
+import { formatLine } from '../files/jsonLines.ts';
 import type { TreeEventInput } from '../protocol/treeLog.ts';
-import { AppendFile } from '../runs/appendFile.ts';
-import { formatLine } from '../runs/jsonLines.ts';
 
 /** Text that may wait to be written before whoever writes is asked to wait, in UTF-16 code units. */
 const mostWaiting = 4 << 20;

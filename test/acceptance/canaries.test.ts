@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { processState } from '../../src/runs/processIdentity.ts';
+import { processState } from '../../src/processes/processIdentity.ts';
 import { readRecord } from '../../src/runs/runReader.ts';
 import { runsIn } from '../../src/runs/runRegistry.ts';
 import { root } from '../scripts/paths.ts';

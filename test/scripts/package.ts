@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { createVSIX } from '@vscode/vsce';
 import * as esbuild from 'esbuild';
 import { bundles } from '../../esbuild.mjs';
-import { RunLock } from '../../src/runs/runLock.ts';
+import { FileLock } from '../../src/files/fileLock.ts';
 import { modified, newestUnder } from './build.ts';
 import { cache, keptPackage, root } from './paths.ts';
 import { thirdPartyNotices } from './thirdPartyNotices.ts';
@@ -37,7 +37,7 @@ const packagingMs = 300_000;
 /** Makes the VSIX that is kept where a source is newer; those who ask meanwhile wait for it. @returns its path */
 export async function packageIfStale(): Promise<string> {
 	mkdirSync(cache, { recursive: true });
-	const lock = await RunLock.acquire(`${keptPackage}.lock`, keptPackage, packagingMs);
+	const lock = await FileLock.acquire(`${keptPackage}.lock`, keptPackage, packagingMs);
 	try {
 		const newest = Math.max(...sources.map((name) => newestUnder(join(root, name))));
 		if (modified(keptPackage) <= newest) await makePackage(`${process.platform}-${process.arch}`, keptPackage);

@@ -9,7 +9,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../src/base/failure.ts';
-import { RunLock } from '../../src/runs/runLock.ts';
+import { FileLock } from '../../src/files/fileLock.ts';
 
 export interface SharedFolder {
 	/** Folders of one kind are made one at a time. */
@@ -101,9 +101,9 @@ async function takeLock(
 	folder: string,
 	signal: AbortSignal,
 	onWait: () => void,
-): Promise<RunLock | null> {
+): Promise<FileLock | null> {
 	for (let told = false; ; ) {
-		const lock = await RunLock.acquire(path, folder).catch((error: unknown) => {
+		const lock = await FileLock.acquire(path, folder).catch((error: unknown) => {
 			if (error instanceof Failure && error.reason === 'busy') return null;
 			throw error;
 		});

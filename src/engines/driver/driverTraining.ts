@@ -1,12 +1,12 @@
 import { deferred } from '../../base/async.ts';
 import { Failure, type Reason } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
+import { sha256 } from '../../files/sha256.ts';
 import type { JoinAnnouncement } from '../../protocol/trainerLink.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { type OpenedDataset, openDataset } from '../../runs/openDataset.ts';
 import { rewardCopyPath } from '../../runs/rewardCopies.ts';
 import { listCheckpoints } from '../../runs/runReader.ts';
-import { sha256 } from '../../runs/sha256.ts';
 import { checkColumns, checkSolutions, checkStages } from '../shared/dataChecks.ts';
 import type { OpenedRun, Training } from '../shared/engineRun.ts';
 import { newModel } from '../shared/newModel.ts';

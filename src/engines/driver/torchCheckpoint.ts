@@ -3,12 +3,12 @@ import { constants, copyFile, lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Failure } from '../../base/failure.ts';
+import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
+import { openRegular, readJson } from '../../files/safeFile.ts';
 import { checkpointFiles, checkpointFormat, checkpointStateSchema } from '../../protocol/checkpointState.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type TorchCheckpointState, torchCheckpointStateSchema } from '../../protocol/trainerLink.ts';
-import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
 import { checkpointFileNames, manifestName, readManifest } from '../../runs/checkpointFiles.ts';
-import { openRegular, readJson } from '../../runs/safeFile.ts';
 import type { Progress } from '../shared/progress.ts';
 
 /** A checkpoint to go on from, whose files are whole. */

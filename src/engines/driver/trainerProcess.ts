@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { openToAppend } from '../../files/safeFile.ts';
+import { ProcessTree } from '../../processes/processTree.ts';
+import { underWatch } from '../../processes/underWatch.ts';
 import { trainerEnvironment as names } from '../../protocol/trainerLink.ts';
-import { ProcessTree } from '../../rewards/processTree.ts';
-import { underWatch } from '../../rewards/underWatch.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { readLogFrom } from '../../runs/runReader.ts';
-import { openToAppend } from '../../runs/safeFile.ts';
 
 export interface TrainerProcessOptions {
 	/** The Python that has torch and TRL: a path, or a name on PATH. */

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { runProgram } from '../runProgram.ts';
+import { runProgram } from '../../processes/runProgram.ts';
 import type { MachineFacts, UvFacts } from './machineFacts.ts';
 import { findNvidia } from './nvidia.ts';
 import { findRocm } from './rocm.ts';

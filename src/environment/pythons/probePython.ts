@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { runProgram } from '../../processes/runProgram.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { type PythonProbe, pythonProbeSchema } from '../../protocol/torchEnvironment.ts';
 import { lastWords } from '../../runs/launchEngine.ts';
-import { runProgram } from '../runProgram.ts';
 import { trainerFolder } from '../trainerFolder.ts';
 
 export interface ProbeOptions {

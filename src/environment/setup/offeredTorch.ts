@@ -1,4 +1,4 @@
-import { runProgram } from '../runProgram.ts';
+import { runProgram } from '../../processes/runProgram.ts';
 
 /** What a package index has of a package for one interpreter, newest first; null: it could not be asked. */
 export type OfferedVersions = readonly string[] | null;

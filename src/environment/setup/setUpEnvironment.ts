@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { formatBytes } from '../../base/format.ts';
+import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
+import { FileLock } from '../../files/fileLock.ts';
+import { runProgram } from '../../processes/runProgram.ts';
 import type { ManagedEnvironment, PythonProbe } from '../../protocol/torchEnvironment.ts';
-import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
-import { RunLock } from '../../runs/runLock.ts';
 import { findMachine } from '../machine/findMachine.ts';
 import { freeDisk } from '../machine/freeDisk.ts';
 import type { MachineFacts } from '../machine/machineFacts.ts';
@@ -14,7 +15,6 @@ import { type FoundPython, findPythons } from '../pythons/findPythons.ts';
 import { namedInterpreter, programOf } from '../pythons/interpreter.ts';
 import { whyUnusable } from '../pythons/judgePython.ts';
 import { probePython, trlImport } from '../pythons/probePython.ts';
-import { runProgram } from '../runProgram.ts';
 import { explainFailure } from './installFailure.ts';
 import { InstallMeter } from './installOutput.ts';
 import { offeredVersions, type TakenTorch, takenTorch } from './offeredTorch.ts';
@@ -155,13 +155,13 @@ export async function removeEnvironment(folder: ManagedFolder): Promise<string[]
 	}
 }
 
-async function takeLock(folder: ManagedFolder): Promise<RunLock> {
+async function takeLock(folder: ManagedFolder): Promise<FileLock> {
 	try {
-		return await RunLock.acquire(folder.lock, 'The PyTorch environment');
+		return await FileLock.acquire(folder.lock, 'The PyTorch environment');
 	} catch (error) {
 		const failure = Failure.from(error);
 		if (failure.reason !== 'busy') throw failure;
-		const holder = await RunLock.holder(folder.lock);
+		const holder = await FileLock.holder(folder.lock);
 		const who = holder === null ? '' : ` (process ${holder.pid})`;
 		throw new Failure(
 			'busy',

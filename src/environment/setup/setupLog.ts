@@ -1,7 +1,7 @@
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
-import { ensureFolder } from '../../runs/atomicFile.ts';
+import { ensureFolder } from '../../files/atomicFile.ts';
 
 /** Logs of set-ups that are kept. */
 const kept = 5;

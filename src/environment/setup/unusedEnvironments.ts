@@ -1,6 +1,6 @@
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { runProgram } from '../runProgram.ts';
+import { runProgram } from '../../processes/runProgram.ts';
 
 /**
  * Removes the environments of a folder but for the one that is in use: what broken set-ups have left, and older ones. One

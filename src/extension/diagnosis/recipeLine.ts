@@ -4,9 +4,9 @@ import { parse } from 'jsonc-parser';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { recipePlace } from '../../core/recipe/recipePlace.ts';
+import { readSmallFile } from '../../files/safeFile.ts';
 import type { RecipeEdit } from '../../protocol/alert.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { readSmallFile } from '../../runs/safeFile.ts';
 import { advisedRecipe } from './adviceEdit.ts';
 
 const largestRecipe = 1 << 20;

@@ -1,10 +1,10 @@
 import { lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as v from 'valibot';
+import { readJson } from '../../files/safeFile.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type EvaluationFile, evaluationFiles } from '../../protocol/evaluationFolder.ts';
 import { listEvaluations, readEvaluation } from '../../runs/evaluationFiles.ts';
-import { readJson } from '../../runs/safeFile.ts';
 
 /** An evaluation as a row shows it. */
 export interface EvaluationView {

@@ -7,6 +7,7 @@ import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
 import { strategies, strategyParams } from '../../core/search/strategies.ts';
 import { needsOf } from '../../core/search/strategy.ts';
+import { requireInside } from '../../files/ownFolder.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
@@ -17,7 +18,6 @@ import {
 	type ProblemsSpec,
 } from '../../protocol/strategyComparison.ts';
 import { comparisonsIn, readComparison } from '../../runs/comparisonFolder.ts';
-import { requireInside } from '../../runs/ownFolder.ts';
 import { viewIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { StrategiesActions } from '../panels/strategies/strategiesPanel.ts';

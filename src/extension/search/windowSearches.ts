@@ -153,7 +153,7 @@ export class WindowSearches extends Disposable {
 
 	/** Where the log of a search with a policy goes: into its run, else into the workspace's folder of searches. */
 	async folderFor(policy: PolicySpec): Promise<string> {
-		const { requireInside } = await import('../../runs/ownFolder.ts');
+		const { requireInside } = await import('../../files/ownFolder.ts');
 		const run =
 			policy.kind === 'engine' ? policy.run : policy.kind === 'checkpoint' ? dirname(dirname(policy.folder)) : null;
 		if (run !== null && (await lstat(join(run, runFiles.record)).catch(() => null))?.isFile()) {

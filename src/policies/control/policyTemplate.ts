@@ -2,10 +2,10 @@ import { basename, dirname } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { resolveTemplate, type Template } from '../../core/text/template.ts';
+import { readJson } from '../../files/safeFile.ts';
 import { decode } from '../../protocol/decode.ts';
 import { templateSchema } from '../../protocol/recipe.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { readJson } from '../../runs/safeFile.ts';
 
 /** Of a recipe only this is read: those of other engines and versions have a template, too. */
 const recipeSchema = v.looseObject({ name: v.optional(v.string()), template: v.optional(v.unknown()) });

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { readSmallFile } from '../../runs/safeFile.ts';
+import { readSmallFile } from '../../files/safeFile.ts';
 import type { OpenPolicy } from '../openedPolicy.ts';
 import { parseScript } from './script.ts';
 import { ScriptedPolicy } from './scriptedPolicy.ts';

@@ -3,14 +3,14 @@ import { lstat, readlink } from 'node:fs/promises';
 import { release } from 'node:os';
 import { promisify } from 'node:util';
 import { Failure } from '../../base/failure.ts';
+import { inheritedDescriptors } from '../../processes/inheritedDescriptors.ts';
+import { isGone } from '../../processes/procfs.ts';
 import { type BubblewrapFeatures, bubblewrapArguments, type SystemFolder } from './bubblewrapArguments.ts';
 import type { ControlGroup } from './controlGroup.ts';
 import { type ControlGroups, openControlGroups } from './controlGroups.ts';
 import { checkFileNames } from './fileFolder.ts';
-import { inheritedDescriptors } from './inheritedDescriptors.ts';
 import { findInterpreters, findOnPath, type Interpreters, isOpenToAll } from './interpreters.ts';
 import { findLauncher } from './launcher.ts';
-import { isGone } from './processTree.ts';
 import { runSandboxed } from './runSandboxed.ts';
 import {
 	defaultSandboxLimits,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startTime } from '../../processes/procfs.ts';
 import { ControlGroup, endGroup, type GroupLimits } from './controlGroup.ts';
 import { findGroupPlace, groupControllers } from './findGroupPlace.ts';
-import { startTime } from './processTree.ts';
 
 /** Makes control groups for sandboxed programs below one that is delegated. */
 export class ControlGroups {

@@ -1,9 +1,9 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../../base/failure.ts';
+import { shutDescriptors } from '../../processes/inheritedDescriptors.ts';
+import { isAlive, readProcessTree } from '../../processes/procfs.ts';
 import type { ControlGroup } from './controlGroup.ts';
-import { shutDescriptors } from './inheritedDescriptors.ts';
-import { isAlive, readProcessTree } from './processTree.ts';
 import type { SandboxEnd, SandboxLimits, SandboxOutcome, SandboxProcess } from './sandbox.ts';
 
 export interface SupervisedProgram {

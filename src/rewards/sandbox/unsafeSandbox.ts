@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
+import { inheritedDescriptors } from '../../processes/inheritedDescriptors.ts';
 import { deferredProcess } from './deferredProcess.ts';
 import { fileFolder } from './fileFolder.ts';
-import { inheritedDescriptors } from './inheritedDescriptors.ts';
 import { findInterpreters, type Interpreters } from './interpreters.ts';
 import { findLauncher } from './launcher.ts';
 import { runSandboxed } from './runSandboxed.ts';

@@ -10,7 +10,7 @@ import {
 	type NamedColumns,
 	withNamed,
 } from '../../core/dataset/table/columnMapping.ts';
-import { inTurns } from '../importers/turns.ts';
+import { inTurns } from '../../files/turns.ts';
 import type { OnWalk } from './dataTable.ts';
 import { rowsOf } from './exportRows.ts';
 import { openTable } from './openTable.ts';

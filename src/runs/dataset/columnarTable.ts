@@ -1,10 +1,10 @@
 import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { rowOfValue, type TableRow } from '../../core/dataset/table/tableRow.ts';
+import type { OpenedFile } from '../../files/openedFile.ts';
+import { Turns } from '../../files/turns.ts';
 import { DecodedFile } from '../importers/decodedFile.ts';
 import type { ColumnarFormat } from '../importers/decoding/decodingMessages.ts';
-import type { OpenedFile } from '../importers/openedFile.ts';
-import { Turns } from '../importers/turns.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 512;

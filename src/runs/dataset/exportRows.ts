@@ -1,8 +1,8 @@
 import type { AbortSignalLike } from '../../base/async.ts';
 import { checkAborted } from '../../base/async.ts';
 import type { RowValue, TableRow } from '../../core/dataset/table/tableRow.ts';
-import { AtomicLines } from '../atomicLines.ts';
-import { formatLine } from '../jsonLines.ts';
+import { AtomicLines } from '../../files/atomicLines.ts';
+import { formatLine } from '../../files/jsonLines.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 256;

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { TableRow } from '../../core/dataset/table/tableRow.ts';
-import { OpenedFile } from '../importers/openedFile.ts';
+import { OpenedFile } from '../../files/openedFile.ts';
 import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 import { savedParts } from './savedFolder.ts';

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { promptKey } from '../../core/dataset/datasetRows.ts';
+import { fileLines } from '../../files/fileLines.ts';
 import { decode } from '../../protocol/decode.ts';
 import { evaluatedQuestionSchema, evaluationFiles } from '../../protocol/evaluationFolder.ts';
-import { fileLines } from '../fileLines.ts';
 
 /** Of a policy on questions: how often its samples were right. */
 export interface PassRates {

@@ -8,9 +8,9 @@ import {
 } from '../../core/dataset/table/recordSplitter.ts';
 import { parseSeparated, rowOfFields } from '../../core/dataset/table/separatedValues.ts';
 import { isRow, rowOfValue, type TableFormat, type TableRow } from '../../core/dataset/table/tableRow.ts';
-import type { OpenedFile } from '../importers/openedFile.ts';
-import { Turns } from '../importers/turns.ts';
-import { encodingAdvice } from '../textEncoding.ts';
+import type { OpenedFile } from '../../files/openedFile.ts';
+import { encodingAdvice } from '../../files/textEncoding.ts';
+import { Turns } from '../../files/turns.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const chunkBytes = 1 << 18;

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
-import { readJson } from '../safeFile.ts';
+import { readJson } from '../../files/safeFile.ts';
 
 /*
  * Folders that `save_to_disk` of Hugging Face datasets wrote: state.json names the Arrow files of a dataset in their order;

@@ -4,8 +4,8 @@ import type { Problem } from '../../core/dataset/problem.ts';
 import { resolveTaskSettings } from '../../core/dataset/settings.ts';
 import type { RowValue, TableRow } from '../../core/dataset/table/tableRow.ts';
 import { taskSource } from '../../core/dataset/taskSource.ts';
+import { Turns } from '../../files/turns.ts';
 import type { TaskDataset } from '../../protocol/recipe.ts';
-import { Turns } from '../importers/turns.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 /** The training problems of a generated task under a seed, as rows: those that a run with that seed is given. */

@@ -7,8 +7,8 @@ import { WordHashes } from '../../core/dataset/hygiene/wordHashes.ts';
 import { isHeldOut } from '../../core/dataset/split.ts';
 import { type ColumnMapping, datasetColumns } from '../../core/dataset/table/columnMapping.ts';
 import { rolesOf } from '../../core/dataset/table/rowRoles.ts';
+import { inTurns } from '../../files/turns.ts';
 import type { DatasetStatistics } from '../../protocol/datasetMessages.ts';
-import { inTurns } from '../importers/turns.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 /** What is kept in memory has a limit, which the statistics tell. */

@@ -1,6 +1,6 @@
+import type { OpenedFile } from '../../files/openedFile.ts';
 import type { ColumnarFormat, DecodedFile as Decoded, TableShape } from './decoding/decodingMessages.ts';
 import { decodingThread } from './decoding/decodingThread.ts';
-import type { OpenedFile } from './openedFile.ts';
 
 let keys = 0;
 

@@ -1,10 +1,10 @@
 import type { Dirent } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openRegular, readJson } from '../safeFile.ts';
+import { openRegular, readJson } from '../../files/safeFile.ts';
+import { Turns } from '../../files/turns.ts';
 import type { FolderView, FoundFile } from './folderView.ts';
 import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
-import { Turns } from './turns.ts';
 
 /** Names of one folder that are looked at; what is beyond is told as left out. */
 const mostNames = 2_000_000;

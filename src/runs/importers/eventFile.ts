@@ -1,9 +1,9 @@
 import type { AbortSignalLike } from '../../base/async.ts';
+import type { Frame, FrameFile, FramePlace } from '../../files/frame.ts';
+import type { OpenedFile } from '../../files/openedFile.ts';
+import { Turns } from '../../files/turns.ts';
 import { maskedCrc32c } from './crc32c.ts';
-import type { Frame, FrameFile, FramePlace } from './frame.ts';
-import type { OpenedFile } from './openedFile.ts';
 import { tensorboardValues } from './tensorboardEvent.ts';
-import { Turns } from './turns.ts';
 
 const chunkBytes = 1 << 20;
 /** Length and its checksum before an event, the event's checksum after it. */

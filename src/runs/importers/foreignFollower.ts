@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
-import type { LineOverviewOptions } from '../lineOverview.ts';
+import type { LineOverviewOptions } from '../../files/lineOverview.ts';
 import type { RunFollower } from '../runContent.ts';
 import type { RunTailEvent } from '../runTail.ts';
 import type { FoundFile } from './folderView.ts';

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
+import { type Frame, type FrameFile, freshMs, type KnownPiece } from '../../files/frame.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { FaultList } from '../faultList.ts';
 import type { PlacedRollout, RolloutPlace, RunFault, StepRollouts } from '../runContent.ts';
 import type { PathMatch } from './diskFolder.ts';
-import type { FaultList } from './faultList.ts';
 import type { FoundFile } from './folderView.ts';
 import type { ForeignRollout } from './foreignRecord.ts';
-import type { Frame, FrameFile, KnownPiece } from './frame.ts';
 import { GroupNumbers, GroupSize, type Numbered } from './groupNumbers.ts';
 import { openFrames } from './openFrames.ts';
 import { stepIn } from './pathPattern.ts';
@@ -16,8 +16,6 @@ import type { FileForm, RecordContext, RolloutFiles } from './runFormat.ts';
 /** Rollouts of one row of a Parquet file that a place can name. */
 const mostInRow = 64;
 const openAhead = 8;
-/** A file that was written to so recently may still be being written. */
-export const freshMs = 60_000;
 
 /** A file of a step and what reads it. */
 export interface StepFile {

@@ -1,7 +1,7 @@
+import type { FrameFile } from '../../files/frame.ts';
+import { LineFile } from '../../files/lineFile.ts';
+import { OpenedFile } from '../../files/openedFile.ts';
 import { EventFile } from './eventFile.ts';
-import type { FrameFile } from './frame.ts';
-import { LineFile } from './lineFile.ts';
-import { OpenedFile } from './openedFile.ts';
 import { ParquetFile } from './parquetFile.ts';
 import type { FileForm } from './runFormat.ts';
 import { WholeFile } from './wholeFile.ts';

@@ -1,9 +1,9 @@
 import type { AbortSignalLike } from '../../base/async.ts';
+import type { Frame, FrameFile, FramePlace } from '../../files/frame.ts';
+import type { OpenedFile } from '../../files/openedFile.ts';
+import { Turns } from '../../files/turns.ts';
 import { DecodedFile } from './decodedFile.ts';
 import type { TableShape } from './decoding/decodingMessages.ts';
-import type { Frame, FrameFile, FramePlace } from './frame.ts';
-import type { OpenedFile } from './openedFile.ts';
-import { Turns } from './turns.ts';
 
 const rowsAtOnce = 512;
 

@@ -1,7 +1,7 @@
 import type { AbortSignalLike } from '../../base/async.ts';
+import type { FaultList } from '../faultList.ts';
 import type { RolloutSplit } from '../runContent.ts';
 import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
-import type { FaultList } from './faultList.ts';
 import type { FoundFile } from './folderView.ts';
 import type { StepFile } from './foreignStep.ts';
 import { filledPath, PathPattern, stepIn } from './pathPattern.ts';

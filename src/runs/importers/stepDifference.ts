@@ -1,5 +1,5 @@
+import { Turns } from '../../files/turns.ts';
 import type { FoundFile } from './folderView.ts';
-import { Turns } from './turns.ts';
 
 /** What became of the files of a step; a hundred thousand of them let other work in between. */
 export async function differenceOf(

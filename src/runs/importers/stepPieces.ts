@@ -1,10 +1,10 @@
 import { type AbortSignalLike, Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
+import type { FrameFile, KnownPiece } from '../../files/frame.ts';
+import type { FaultList } from '../faultList.ts';
 import type { PathMatch } from './diskFolder.ts';
-import type { FaultList } from './faultList.ts';
 import type { FoundFile } from './folderView.ts';
 import { contextOf, faultOf, understood } from './foreignStep.ts';
-import type { FrameFile, KnownPiece } from './frame.ts';
 import { openFrames } from './openFrames.ts';
 import type { RolloutFiles } from './runFormat.ts';
 

@@ -1,8 +1,8 @@
 import type { AbortSignalLike } from '../../base/async.ts';
+import type { Frame, FrameFile } from '../../files/frame.ts';
+import { parseLooseJson } from '../../files/looseJson.ts';
+import type { OpenedFile } from '../../files/openedFile.ts';
 import { decodingThread } from './decoding/decodingThread.ts';
-import type { Frame, FrameFile } from './frame.ts';
-import { parseLooseJson } from './looseJson.ts';
-import type { OpenedFile } from './openedFile.ts';
 
 const decoder = new TextDecoder('utf-8');
 const whole = { offset: 0, length: 0, number: 1 } as const;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { openNamed, openRegular } from '../../files/safeFile.ts';
 import { manifestName } from '../checkpointFiles.ts';
-import { openNamed, openRegular } from '../safeFile.ts';
 
 export interface ArtefactHash {
 	readonly sha256: string;

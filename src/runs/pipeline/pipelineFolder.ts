@@ -3,6 +3,10 @@ import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { canonicalJson } from '../../core/pipeline/canonicalJson.ts';
 import { parseRecipe } from '../../core/recipe/parseRecipe.ts';
+import { writeFileAtomic } from '../../files/atomicFile.ts';
+import { silentMs } from '../../files/lockTimes.ts';
+import { readJson, readSmallFile } from '../../files/safeFile.ts';
+import { processState } from '../../processes/processIdentity.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import {
 	type PipelineRecord,
@@ -12,10 +16,6 @@ import {
 } from '../../protocol/pipeline.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
-import { writeFileAtomic } from '../atomicFile.ts';
-import { silentMs } from '../lockTimes.ts';
-import { processState } from '../processIdentity.ts';
-import { readJson, readSmallFile } from '../safeFile.ts';
 
 export { isPipelineFolder, stageRunsIn } from '../runRegistry.ts';
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { type RoundSeries, roundSeries } from '../../core/pipeline/rounds.ts';
+import { readJson } from '../../files/safeFile.ts';
 import { decode } from '../../protocol/decode.ts';
 import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
 import type { PipelineRecord } from '../../protocol/pipeline.ts';
-import { readJson } from '../safeFile.ts';
 
 const interval = { low: v.number(), high: v.number() };
 /** Of a report, what rounds are told by. */

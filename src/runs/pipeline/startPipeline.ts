@@ -9,6 +9,8 @@ import { withContext } from '../../core/pipeline/modelContext.ts';
 import { dependenciesOf, orderStages } from '../../core/pipeline/pipelineGraph.ts';
 import { writtenPlace } from '../../core/pipeline/writtenPlace.ts';
 import { resolveRecipe } from '../../core/recipe/resolve.ts';
+import { openRegular, openToAppend } from '../../files/safeFile.ts';
+import { ownIdentity } from '../../processes/processIdentity.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type PipelineRecord, pipelineFormat, type StageState } from '../../protocol/pipeline.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
@@ -17,12 +19,10 @@ import { engineReleased } from '../engineRelease.ts';
 import type { Agree } from '../foreignCode.ts';
 import { engineEnvironment, type LaunchOptions, lastWords } from '../launchEngine.ts';
 import { changed, makeNewFolder, type RecipeChanges, requireFiles } from '../prepareRun.ts';
-import { ownIdentity } from '../processIdentity.ts';
 import { type ReadRecipe, readRecipeFile } from '../recipeFile.ts';
 import { machineOf } from '../recipeMachine.ts';
 import { connectRun } from '../runControl.ts';
 import { isPipelineFolder } from '../runRegistry.ts';
-import { openRegular, openToAppend } from '../safeFile.ts';
 import { markPipelineStarted, requireOwnPipeline } from './foreignPipeline.ts';
 import {
 	claimsRunning,

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { FileLock } from '../../files/fileLock.ts';
+import { endingMs } from '../../files/lockTimes.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
-import { endingMs } from '../lockTimes.ts';
 import { moveToTrash, withIdleRun } from '../runActions.ts';
-import { RunLock } from '../runLock.ts';
 import { claimsRunning, readPipelineState, stageRunsIn } from './pipelineFolder.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function trashPipeline(
 	const { status } = await readPipelineState(folder);
 	if (claimsRunning({ status })) throw new Failure('busy', `The pipeline ${folder} is ${status}.`, 'Stop it first.');
 	const runs = await stageRunsIn(folder);
-	const lock = await RunLock.acquire(join(folder, pipelineFiles.lock), `The pipeline ${folder}`, endingMs);
+	const lock = await FileLock.acquire(join(folder, pipelineFiles.lock), `The pipeline ${folder}`, endingMs);
 	try {
 		// An engine outlives its runner.
 		for (const run of runs) await withIdleRun(run, async () => undefined);

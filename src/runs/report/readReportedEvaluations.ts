@@ -8,6 +8,7 @@ import { CompletionSums } from '../../core/report/completionSummary.ts';
 import { contaminationText } from '../../core/report/contaminationText.ts';
 import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
+import { readJson } from '../../files/safeFile.ts';
 import type { LanguageName } from '../../protocol/builtInRewards.ts';
 import { decode } from '../../protocol/decode.ts';
 import {
@@ -17,7 +18,6 @@ import {
 	evaluationFiles,
 } from '../../protocol/evaluationFolder.ts';
 import { evaluatedQuestions, listEvaluations } from '../evaluationFiles.ts';
-import { readJson } from '../safeFile.ts';
 import type { ReadContext } from './readContext.ts';
 
 /** Evaluations of one run that are told. */

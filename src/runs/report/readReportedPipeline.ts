@@ -4,13 +4,13 @@ import { Failure } from '../../base/failure.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from '../../core/report/composeReport.ts';
 import type { ReportedRun } from '../../core/report/reportedRun.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
+import { listFolder, readJson } from '../../files/safeFile.ts';
 import type { LanguageName } from '../../protocol/builtInRewards.ts';
 import { pipelineFiles, type StageState } from '../../protocol/pipeline.ts';
 import { readEvaluation } from '../evaluationFiles.ts';
 import { OwnRun } from '../ownRun.ts';
 import { pipelineStatus, readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';
 import { templateTags } from '../runTags.ts';
-import { listFolder, readJson } from '../safeFile.ts';
 import { readReportedEvaluation } from './readReportedEvaluations.ts';
 import { languageOf, readReportedRun } from './readReportedRun.ts';
 

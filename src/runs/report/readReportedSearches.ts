@@ -4,8 +4,8 @@ import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import type { ReportedSearch } from '../../core/report/reportedRun.ts';
 import { factsOfTree } from '../../core/search/formats/factsOfTree.ts';
 import { SearchTree } from '../../core/search/searchTree.ts';
+import { fileLines } from '../../files/fileLines.ts';
 import { readTreeEvent } from '../../protocol/treeEventReader.ts';
-import { fileLines } from '../fileLines.ts';
 import { runFiles } from '../runFiles.ts';
 import { readSearchSummary, searchLogEnding, searchLogsIn } from '../searchLog.ts';
 

@@ -2,6 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { ComparisonTable } from '../../core/search/comparison/comparisonTable.ts';
+import { AppendFile } from '../../files/appendFile.ts';
+import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
+import { FileLock } from '../../files/fileLock.ts';
+import { formatLine } from '../../files/jsonLines.ts';
 import {
 	type ComparedProblem,
 	type ComparisonFile,
@@ -11,16 +15,12 @@ import {
 	comparisonFormat,
 } from '../../protocol/strategyComparison.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
-import { AppendFile } from '../../runs/appendFile.ts';
-import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
 import {
 	comparisonFiles,
 	comparisonResults,
 	readComparedProblems,
 	readComparison,
 } from '../../runs/comparisonFolder.ts';
-import { formatLine } from '../../runs/jsonLines.ts';
-import { RunLock } from '../../runs/runLock.ts';
 import { hashOfProblems } from '../hashOfProblems.ts';
 
 /** What decides about results; the rest only says how fast they come. */
@@ -35,13 +35,13 @@ export class ComparisonFolder {
 	readonly table: ComparisonTable;
 	/** Lines of the results that were none. */
 	readonly unreadable: number;
-	readonly #lock: RunLock;
+	readonly #lock: FileLock;
 	readonly #results: AppendFile;
 	#waiting: string[] = [];
 	#writing: Promise<void> | null = null;
 	#failure: Failure | null = null;
 
-	private constructor(path: string, lock: RunLock, problems: readonly ComparedProblem[], read: ReadResults) {
+	private constructor(path: string, lock: FileLock, problems: readonly ComparedProblem[], read: ReadResults) {
 		this.path = path;
 		this.problems = problems;
 		this.table = read.table;
@@ -62,7 +62,7 @@ export class ComparisonFolder {
 		now: number,
 	): Promise<ComparisonFolder> {
 		await ensureFolder(path);
-		const lock = await RunLock.acquire(join(path, comparisonFiles.lock), `The comparison ${basename(path)}`);
+		const lock = await FileLock.acquire(join(path, comparisonFiles.lock), `The comparison ${basename(path)}`);
 		try {
 			const known = await readComparison(path);
 			if (known === null) {

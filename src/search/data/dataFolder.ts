@@ -1,6 +1,10 @@
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
+import { FileLock } from '../../files/fileLock.ts';
+import { formatLine, LineSplitter, parseLine } from '../../files/jsonLines.ts';
+import { openRegular, openToAppend, readJson } from '../../files/safeFile.ts';
 import {
 	type DataExport,
 	type DataProgress,
@@ -11,10 +15,6 @@ import {
 } from '../../protocol/dataSpec.ts';
 import { decode, decodeOrThrow } from '../../protocol/decode.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
-import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
-import { formatLine, LineSplitter, parseLine } from '../../runs/jsonLines.ts';
-import { RunLock } from '../../runs/runLock.ts';
-import { openRegular, openToAppend, readJson } from '../../runs/safeFile.ts';
 
 export const dataFiles = { data: 'data.json', progress: 'progress.jsonl', trees: 'trees', lock: '.lock' } as const;
 export const exportFile = (kind: DataExport): string => `${kind}.jsonl`;
@@ -56,14 +56,14 @@ export class DataFolder {
 	readonly path: string;
 	readonly totals: DataTotals = { problems: 0, tokens: 0, lines: {}, bytes: {} };
 	readonly #exports: readonly DataExport[];
-	readonly #lock: RunLock;
+	readonly #lock: FileLock;
 	/** Keys of problems that are done. */
 	readonly #done = new Set<string>();
 	#waiting: Waiting[] = [];
 	#writing: Promise<void> | null = null;
 	#failure: Failure | null = null;
 
-	private constructor(path: string, exports: readonly DataExport[], lock: RunLock) {
+	private constructor(path: string, exports: readonly DataExport[], lock: FileLock) {
 		this.path = path;
 		this.#exports = exports;
 		this.#lock = lock;
@@ -72,7 +72,7 @@ export class DataFolder {
 	/** Makes the folder, or goes on with it. Fails with `busy`, and with `mismatch` where other data is made in it. */
 	static async open(path: string, spec: DataSpec, now: number): Promise<DataFolder> {
 		await ensureFolder(path);
-		const lock = await RunLock.acquire(join(path, dataFiles.lock), `The data ${basename(path)}`);
+		const lock = await FileLock.acquire(join(path, dataFiles.lock), `The data ${basename(path)}`);
 		try {
 			const value = await readJson(path, dataFiles.data).catch((error: unknown) => {
 				if (Failure.from(error).reason === 'missing') return null;

@@ -1,6 +1,10 @@
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import type { EvaluationReport } from '../../core/evaluation/evaluationReport.ts';
+import { AppendFile } from '../../files/appendFile.ts';
+import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
+import { FileLock } from '../../files/fileLock.ts';
+import { formatLine } from '../../files/jsonLines.ts';
 import {
 	type ContaminationFile,
 	type EvaluatedQuestion,
@@ -9,11 +13,7 @@ import {
 	evaluationFiles,
 	evaluationFormat,
 } from '../../protocol/evaluationFolder.ts';
-import { AppendFile } from '../../runs/appendFile.ts';
-import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
 import { readEvaluation, readQuestions } from '../../runs/evaluationFiles.ts';
-import { formatLine } from '../../runs/jsonLines.ts';
-import { RunLock } from '../../runs/runLock.ts';
 
 /** What is said of an evaluation when it begins. */
 export type NewEvaluation = Pick<EvaluationFile, 'spec' | 'created' | 'problems' | 'policy'>;
@@ -28,10 +28,10 @@ export class EvaluationFolder {
 	readonly path: string;
 	/** By number of the question. */
 	readonly questions: Map<number, EvaluatedQuestion>;
-	readonly #lock: RunLock;
+	readonly #lock: FileLock;
 	readonly #samples: AppendFile;
 
-	private constructor(path: string, lock: RunLock, questions: Map<number, EvaluatedQuestion>) {
+	private constructor(path: string, lock: FileLock, questions: Map<number, EvaluatedQuestion>) {
 		this.path = path;
 		this.questions = questions;
 		this.#lock = lock;
@@ -44,7 +44,7 @@ export class EvaluationFolder {
 	 */
 	static async open(path: string, file: NewEvaluation): Promise<EvaluationFolder> {
 		await ensureFolder(path);
-		const lock = await RunLock.acquire(join(path, evaluationFiles.lock), `The evaluation ${basename(path)}`);
+		const lock = await FileLock.acquire(join(path, evaluationFiles.lock), `The evaluation ${basename(path)}`);
 		try {
 			const known = await readEvaluation(path);
 			if (known === null) {

@@ -2,8 +2,8 @@ import { basename, dirname } from 'node:path';
 import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import { ContaminationIndex } from '../../core/dataset/hygiene/contamination.ts';
 import type { Problem } from '../../core/dataset/problem.ts';
+import { fileLines } from '../../files/fileLines.ts';
 import type { ContaminationFile } from '../../protocol/evaluationFolder.ts';
-import { fileLines } from '../../runs/fileLines.ts';
 
 /** Texts of a row may lie so deep: a row of messages has them at two. */
 const deepest = 4;

@@ -3,9 +3,9 @@ import { Failure } from '../../base/failure.ts';
 import { factsOfTree } from '../../core/search/formats/factsOfTree.ts';
 import type { ReadTree, TreeFormat, TreeLimits } from '../../core/search/formats/treeFormat.ts';
 import { findTreeFormat, treeFormats } from '../../core/search/formats/treeFormats.ts';
-import { parseLooseJson } from '../../runs/importers/looseJson.ts';
-import { parseLine } from '../../runs/jsonLines.ts';
-import { openRegular, readSmallFile } from '../../runs/safeFile.ts';
+import { parseLine } from '../../files/jsonLines.ts';
+import { parseLooseJson } from '../../files/looseJson.ts';
+import { openRegular, readSmallFile } from '../../files/safeFile.ts';
 import { readTreeLog } from '../treeLogFile.ts';
 
 /** Larger files of other programs are not read: each is one JSON value. */

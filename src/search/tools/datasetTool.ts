@@ -2,8 +2,8 @@ import { basename, dirname } from 'node:path';
 import { checkAborted } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { AgentTool, ToolOutput } from '../../core/reflexion/agentTool.ts';
-import { LineSplitter, parseLine } from '../../runs/jsonLines.ts';
-import { openRegular } from '../../runs/safeFile.ts';
+import { LineSplitter, parseLine } from '../../files/jsonLines.ts';
+import { openRegular } from '../../files/safeFile.ts';
 import { BestMatches, termsIn, textQuery } from './textQuery.ts';
 
 export interface DatasetLimits {

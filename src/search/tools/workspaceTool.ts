@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { checkAborted } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { AgentTool, ToolOutput, ToolSource } from '../../core/reflexion/agentTool.ts';
-import { openRegular } from '../../runs/safeFile.ts';
+import { openRegular } from '../../files/safeFile.ts';
 import { BestMatches, type TextQuery, termsIn, textQuery } from './textQuery.ts';
 
 export interface WorkspaceLimits {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { processState } from '../../../src/runs/processIdentity.ts';
+import { processState } from '../../../src/processes/processIdentity.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
 import { runsIn } from '../../../src/runs/runRegistry.ts';
 import { builtProgram } from '../../support/programs.ts';

@@ -121,9 +121,9 @@ describe('the import table of docs/architecture.md', () => {
 			'src/rewards/sandbox/controlGroup.ts': 'files of the kernel',
 			'src/rewards/sandbox/findGroupPlace.ts': 'files of the kernel',
 			'src/rewards/sandbox/harnessFiles.ts': 'the package itself',
-			'src/rewards/sandbox/inheritedDescriptors.ts': '/dev/null',
-			'src/runs/atomicFile.ts': 'folders, which are flushed',
-			'src/runs/importers/openedFile.ts': 'flags that are made the line before',
+			'src/processes/inheritedDescriptors.ts': '/dev/null',
+			'src/files/atomicFile.ts': 'folders, which are flushed',
+			'src/files/openedFile.ts': 'flags that are made the line before',
 			'src/search/tools/workspaceTool.ts': 'flags that are made the line before',
 		};
 		const opening = [

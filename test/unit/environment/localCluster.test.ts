@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LocalCluster, listensAt, localPort } from '../../../src/environment/localCluster.ts';
-import { bootId } from '../../../src/runs/processIdentity.ts';
+import { bootId } from '../../../src/processes/processIdentity.ts';
 
 test('addresses of this machine are told from others', () => {
 	for (const [address, port] of [

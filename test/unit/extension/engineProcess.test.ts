@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { endEngine } from '../../../src/extension/engineProcess.ts';
+import { ownIdentity, processStart } from '../../../src/processes/processIdentity.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
-import { ownIdentity, processStart } from '../../../src/runs/processIdentity.ts';
 
 // Short: sockets lie in it.
 const runtime = realpathSync(mkdtempSync(join(tmpdir(), 'rl-')));

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunView } from '../../../src/extension/runView.ts';
+import { renameOver } from '../../../src/files/atomicFile.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
-import { renameOver } from '../../../src/runs/atomicFile.ts';
 
 /** Writes run.json as an engine does, in one go. */
 export async function writeRecord(folder: string, changes: Partial<RunRecord> = {}): Promise<RunRecord> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { type RunSource, RunStore } from '../../../src/extension/runStore.ts';
 import type { RunView } from '../../../src/extension/runView.ts';
-import { ownIdentity } from '../../../src/runs/processIdentity.ts';
+import { ownIdentity } from '../../../src/processes/processIdentity.ts';
 import { annotateRun } from '../../../src/runs/runActions.ts';
 import { writeRecord } from './fixtureRun.ts';
 

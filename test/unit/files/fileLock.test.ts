@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ownIdentity } from '../../../src/runs/processIdentity.ts';
-import { RunLock } from '../../../src/runs/runLock.ts';
-import { startHelper, temporaryFolder } from './runFixtures.ts';
+import { FileLock } from '../../../src/files/fileLock.ts';
+import { ownIdentity } from '../../../src/processes/processIdentity.ts';
+import { startHelper, temporaryFolder } from '../runs/runFixtures.ts';
 
 test('a live process holds the lock and is named', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	const holder = startHelper(context, 'lockHolder.ts', folder);
 	assert.equal(await holder.line(), 'held');
-	await assert.rejects(RunLock.acquire(folder, 'The run x'), {
+	await assert.rejects(FileLock.acquire(folder, 'The run x'), {
 		reason: 'busy',
 		message: `The run x is in use by process ${holder.process.pid}.`,
 	});
-	assert.equal((await RunLock.holder(folder))?.pid, holder.process.pid);
+	assert.equal((await FileLock.holder(folder))?.pid, holder.process.pid);
 });
 
 test('a killed process does not block the lock', async (context) => {
@@ -23,18 +23,18 @@ test('a killed process does not block the lock', async (context) => {
 	assert.equal(await holder.line(), 'held');
 	holder.process.kill('SIGKILL');
 	await holder.ended;
-	assert.equal(await RunLock.holder(folder), null);
-	const lock = await RunLock.acquire(folder, 'The run');
+	assert.equal(await FileLock.holder(folder), null);
+	const lock = await FileLock.acquire(folder, 'The run');
 	await lock.release();
 });
 
 test('a released lock can be taken again, and again by another process', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
-	for (let i = 0; i < 3; i++) await (await RunLock.acquire(folder, 'The run')).release();
+	for (let i = 0; i < 3; i++) await (await FileLock.acquire(folder, 'The run')).release();
 	const other = startHelper(context, 'lockHolder.ts', folder, 'release');
 	assert.equal(await other.line(), 'held');
 	await other.ended;
-	const lock = await RunLock.acquire(folder, 'The run');
+	const lock = await FileLock.acquire(folder, 'The run');
 	assert.deepEqual(await readdir(folder), ['000005']);
 	await lock.release();
 	await lock.release();
@@ -58,7 +58,7 @@ test('of several processes that race for a stale lock one wins', async (context)
 test('within one process contenders exclude each other too', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	for (let round = 0; round < 20; round++) {
-		const results = await Promise.allSettled(Array.from({ length: 8 }, () => RunLock.acquire(folder, 'The run')));
+		const results = await Promise.allSettled(Array.from({ length: 8 }, () => FileLock.acquire(folder, 'The run')));
 		const won = results.filter((result) => result.status === 'fulfilled');
 		assert.equal(won.length, 1);
 		await won[0]?.value.release();
@@ -70,7 +70,7 @@ test('the reused process id of another start is not the holder', async (context)
 	await mkdir(folder);
 	const entry = { ...(await ownIdentity()), processStart: '1', released: false };
 	await writeFile(join(folder, '000001'), JSON.stringify(entry));
-	await (await RunLock.acquire(folder, 'The run')).release();
+	await (await FileLock.acquire(folder, 'The run')).release();
 });
 
 test('a holder on another host counts while its heartbeat is young', async (context) => {
@@ -79,10 +79,10 @@ test('a holder on another host counts while its heartbeat is young', async (cont
 	const entry = { ...(await ownIdentity()), host: 'elsewhere.example', released: false };
 	const path = join(folder, '000007');
 	await writeFile(path, JSON.stringify(entry));
-	await assert.rejects(RunLock.acquire(folder, 'The run'), { reason: 'busy', message: /on elsewhere\.example/ });
+	await assert.rejects(FileLock.acquire(folder, 'The run'), { reason: 'busy', message: /on elsewhere\.example/ });
 	const old = new Date(Date.now() - 60_000);
 	await utimes(path, old, old);
-	const lock = await RunLock.acquire(folder, 'The run');
+	const lock = await FileLock.acquire(folder, 'The run');
 	const written = JSON.parse(await readFile(join(folder, '000008'), 'utf8'));
 	assert.equal(written.pid, process.pid);
 	await lock.release();
@@ -93,18 +93,18 @@ test('a damaged lock file does not block for ever', async (context) => {
 	await mkdir(folder);
 	const path = join(folder, '000001');
 	await writeFile(path, '{"host": 5');
-	await assert.rejects(RunLock.acquire(folder, 'The run'), { reason: 'busy' });
+	await assert.rejects(FileLock.acquire(folder, 'The run'), { reason: 'busy' });
 	const old = new Date(Date.now() - 60_000);
 	await utimes(path, old, old);
-	await (await RunLock.acquire(folder, 'The run')).release();
+	await (await FileLock.acquire(folder, 'The run')).release();
 });
 
 test('a holder that is about to end is waited for, as long as it is said', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
-	const first = await RunLock.acquire(folder, 'The run');
-	await assert.rejects(RunLock.acquire(folder, 'The run', 60), { reason: 'busy' });
+	const first = await FileLock.acquire(folder, 'The run');
+	await assert.rejects(FileLock.acquire(folder, 'The run', 60), { reason: 'busy' });
 	let taken = false;
-	const second = RunLock.acquire(folder, 'The run', 60_000).then((lock) => {
+	const second = FileLock.acquire(folder, 'The run', 60_000).then((lock) => {
 		taken = true;
 		return lock;
 	});
@@ -116,18 +116,18 @@ test('a holder that is about to end is waited for, as long as it is said', async
 
 test('a lock is released on a full or read-only folder without a second file, and what dead contenders left goes', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
-	const lock = await RunLock.acquire(folder, 'The run');
+	const lock = await FileLock.acquire(folder, 'The run');
 	await writeFile(join(folder, '.000001.99.abc.tmp'), 'left by a process that was killed');
 	const mode = (await stat(folder)).mode;
 	// No new name can be made here, unless by root: then only the names left behind tell.
 	await chmod(folder, 0o555);
 	await lock.release();
 	await chmod(folder, mode);
-	assert.equal(await RunLock.holder(folder), null);
+	assert.equal(await FileLock.holder(folder), null);
 	assert.deepEqual((await readdir(folder)).sort(), ['.000001.99.abc.tmp', '000001']);
 	const entry = JSON.parse(await readFile(join(folder, '000001'), 'utf8')) as { pid: number; released: boolean };
 	assert.deepEqual([entry.pid, entry.released], [process.pid, true]);
-	const next = await RunLock.acquire(folder, 'The run');
+	const next = await FileLock.acquire(folder, 'The run');
 	assert.deepEqual(await readdir(folder), ['000002']);
 	await next.release();
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
-import { formatLine, LineSplitter, parseLine, splitLines } from '../../../src/runs/jsonLines.ts';
+import { formatLine, LineSplitter, parseLine, splitLines } from '../../../src/files/jsonLines.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 const texts = (lines: readonly Uint8Array[]) => lines.map((line) => Buffer.from(line).toString());

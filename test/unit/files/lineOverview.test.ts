@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Failure } from '../../../src/base/failure.ts';
 import { Random } from '../../../src/base/random.ts';
-import { overviewLines } from '../../../src/runs/lineOverview.ts';
-import { temporaryFolder } from './runFixtures.ts';
+import { overviewLines } from '../../../src/files/lineOverview.ts';
+import { temporaryFolder } from '../runs/runFixtures.ts';
 
 const name = 'metrics.jsonl';
 

@@ -1,10 +1,10 @@
 // Takes the lock named by its argument, says so, and holds it until it is ended.
 import { Failure } from '../../../src/base/failure.ts';
-import { RunLock } from '../../../src/runs/runLock.ts';
+import { FileLock } from '../../../src/files/fileLock.ts';
 
 const [folder = '', hold = 'hold'] = process.argv.slice(2);
 try {
-	const lock = await RunLock.acquire(folder, 'The test');
+	const lock = await FileLock.acquire(folder, 'The test');
 	console.log('held');
 	if (hold === 'release') await lock.release();
 	else setInterval(() => {}, 1000);

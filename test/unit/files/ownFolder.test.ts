@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { linkMarker, requireInside } from '../../../src/runs/ownFolder.ts';
+import { linkMarker, requireInside } from '../../../src/files/ownFolder.ts';
 import { prepareRun } from '../../../src/runs/prepareRun.ts';
 import { moveToTrash } from '../../../src/runs/runActions.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';
-import { initialRecord, temporaryFolder } from './runFixtures.ts';
+import { initialRecord, temporaryFolder } from '../runs/runFixtures.ts';
 
 const windows = { skip: process.platform === 'win32' };
 

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { leastNode, nodeIsNewEnough } from '../../../src/base/nodeVersion.ts';
 import { Random } from '../../../src/base/random.ts';
+import { listProcesses, parsePs, parseStat } from '../../../src/processes/processList.ts';
 import { HostLog } from '../../../src/rewards/hostLog.ts';
 import { isolateRows, spread } from '../../../src/rewards/isolatedRows.ts';
-import { listProcesses, parsePs, parseStat } from '../../../src/rewards/processList.ts';
 
 const fault = { kind: 'timeout', message: 'too slow' } as const;
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
+import { inheritedDescriptors, shutDescriptors } from '../../../src/processes/inheritedDescriptors.ts';
 import { containerArguments } from '../../../src/rewards/sandbox/containerArguments.ts';
 import { findSandbox } from '../../../src/rewards/sandbox/findSandbox.ts';
-import { inheritedDescriptors, shutDescriptors } from '../../../src/rewards/sandbox/inheritedDescriptors.ts';
 import { launchers } from '../../../src/rewards/sandbox/launcher.ts';
 import { defaultSandboxLimits } from '../../../src/rewards/sandbox/sandbox.ts';
 import { parseSandboxMode } from '../../../src/rewards/sandbox/sandboxMode.ts';
@@ -200,7 +200,7 @@ describe('open files that a process was started with', () => {
 		skip: process.platform !== 'linux',
 	}, async () => {
 		const { spawnSync } = await import('node:child_process');
-		const module = new URL('../../../src/rewards/sandbox/inheritedDescriptors.ts', import.meta.url).href;
+		const module = new URL('../../../src/processes/inheritedDescriptors.ts', import.meta.url).href;
 		const code = `
 			import { spawnSync } from 'node:child_process';
 			import { inheritedDescriptors, shutDescriptors } from ${JSON.stringify(module)};

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { ownIdentity } from '../../../src/processes/processIdentity.ts';
 import { acquireDevice } from '../../../src/runs/deviceQueue.ts';
-import { ownIdentity } from '../../../src/runs/processIdentity.ts';
 import { startHelper, temporaryFolder } from './runFixtures.ts';
 
 test('runs get a device in the order of arrival, past those that died', async (context) => {

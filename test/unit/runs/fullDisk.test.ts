@@ -4,8 +4,8 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { writeFileAtomic } from '../../../src/runs/atomicFile.ts';
-import { AtomicLines } from '../../../src/runs/atomicLines.ts';
+import { writeFileAtomic } from '../../../src/files/atomicFile.ts';
+import { AtomicLines } from '../../../src/files/atomicLines.ts';
 import { prepareRun } from '../../../src/runs/prepareRun.ts';
 import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';

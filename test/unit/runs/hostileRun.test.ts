@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { FileLock } from '../../../src/files/fileLock.ts';
 import { launchEngine } from '../../../src/runs/launchEngine.ts';
 import { annotateRun } from '../../../src/runs/runActions.ts';
-import { RunLock } from '../../../src/runs/runLock.ts';
 import {
 	diskUse,
 	listCheckpoints,
@@ -93,7 +93,7 @@ test('an engine writes through no link of a run folder', async (context) => {
 		await assert.rejects(launchEngine(folder, { engine: import.meta.filename, resume: true }), refused, name);
 		assert.deepEqual(await readdir(secret, { recursive: true }), before, name);
 		if (name === 'run.lock')
-			await assert.rejects(RunLock.acquire(join(folder, name), 'The run'), { reason: 'invalid' });
+			await assert.rejects(FileLock.acquire(join(folder, name), 'The run'), { reason: 'invalid' });
 	}
 });
 
@@ -178,7 +178,7 @@ test('lines of the wrong shape are left out, the others read', async (context) =
 });
 
 test('a process id of the folder is compared with the start of the process, never trusted', async (context) => {
-	const { ownIdentity } = await import('../../../src/runs/processIdentity.ts');
+	const { ownIdentity } = await import('../../../src/processes/processIdentity.ts');
 	const own = await ownIdentity();
 	const live = { ...record, ...own, status: 'running' as const };
 	assert.equal(await effectiveStatus(await readRecord(await runFolder(context, live))), 'running');

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { columnCell } from '../../../src/core/dataset/columnCell.ts';
 import type { Problem } from '../../../src/core/dataset/problem.ts';
+import { openNamed, readNamed } from '../../../src/files/safeFile.ts';
 import { checkDataset } from '../../../src/runs/dataset/checkDataset.ts';
 import { openTable } from '../../../src/runs/dataset/openTable.ts';
 import { savedSplits } from '../../../src/runs/dataset/savedFolder.ts';
 import { openDataset, readDataFile } from '../../../src/runs/openDataset.ts';
-import { openNamed, readNamed } from '../../../src/runs/safeFile.ts';
 
 test('a file of data is text in UTF-8, or is refused with its line and the encoding that it seems to have', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));

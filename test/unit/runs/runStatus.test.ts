@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ownIdentity } from '../../../src/processes/processIdentity.ts';
 import type { RunRecord, RunStatus } from '../../../src/protocol/runRecord.ts';
-import { ownIdentity } from '../../../src/runs/processIdentity.ts';
 import { runStateOf } from '../../../src/runs/runStatus.ts';
 import { initialRecord } from './runFixtures.ts';
 

@@ -3,7 +3,7 @@ import { appendFile, mkdir, rename, rm, truncate, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
-import { formatLine } from '../../../src/runs/jsonLines.ts';
+import { formatLine } from '../../../src/files/jsonLines.ts';
 import { RunTail, type RunTailEvent, type RunTailOptions } from '../../../src/runs/runTail.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { initialRecord, metricsLine, rollout, startHelper, temporaryFolder } from './runFixtures.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { AppendFile } from '../../../src/runs/appendFile.ts';
+import { AppendFile } from '../../../src/files/appendFile.ts';
 import {
 	listCheckpoints,
 	listRolloutSteps,

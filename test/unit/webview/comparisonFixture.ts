@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Random } from '../../../src/base/random.ts';
 import { estimateAccuracy } from '../../../src/core/evaluation/meanInterval.ts';
+import { formatLine } from '../../../src/files/jsonLines.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
-import { formatLine } from '../../../src/runs/jsonLines.ts';
 import { runFiles, stepName } from '../../../src/runs/runFiles.ts';
 import { runRecord, writeRecord, writeRollouts } from './rolloutsFixture.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
-import { ownIdentity } from '../../../src/runs/processIdentity.ts';
+import { ownIdentity } from '../../../src/processes/processIdentity.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { initialRecord } from '../runs/runFixtures.ts';

@@ -7,9 +7,9 @@ import { withMarks } from '../../../src/extension/panels/dashboard/dashboardMark
 import { actionsFor, stagesOf } from '../../../src/extension/panels/dashboard/dashboardRun.ts';
 import { DashboardSession } from '../../../src/extension/panels/dashboard/dashboardSession.ts';
 import { appHtml, contentSecurityPolicy, makeNonce } from '../../../src/extension/panels/webviewHtml.ts';
+import { formatLine } from '../../../src/files/jsonLines.ts';
 import { type DashboardEvent, dashboardEventSchema } from '../../../src/protocol/dashboardMessages.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { formatLine } from '../../../src/runs/jsonLines.ts';
 import { renameRun } from '../../../src/runs/runActions.ts';
 import { runFiles } from '../../../src/runs/runFiles.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';

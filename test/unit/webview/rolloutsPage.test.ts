@@ -296,7 +296,7 @@ test('new steps do not move what one reads', options, async (t) => {
 		Array.from({ length: 60 }, (_, i) => i + 1),
 		{ groups: 2, size: 2, tokens: false },
 	);
-	const { ownIdentity } = await import('../../../src/runs/processIdentity.ts');
+	const { ownIdentity } = await import('../../../src/processes/processIdentity.ts');
 	await writeRecord(run, runRecord({ status: 'running', heartbeat: Date.now() / 1000, ...(await ownIdentity()) }));
 	const view = await open(t, run);
 	const { page } = view;
@@ -339,7 +339,7 @@ test('new steps do not move what one reads', options, async (t) => {
 
 test('where there is nothing to show, the panel says why and what to do', options, async (t) => {
 	const none = newRun();
-	const { ownIdentity } = await import('../../../src/runs/processIdentity.ts');
+	const { ownIdentity } = await import('../../../src/processes/processIdentity.ts');
 	const alive = { heartbeat: Date.now() / 1000, ...(await ownIdentity()) };
 	await writeRecord(none, runRecord({ status: 'running', stage: 'sft', step: 7, ...alive }));
 	const waiting = await open(t, none);

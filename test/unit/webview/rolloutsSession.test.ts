@@ -126,7 +126,7 @@ test('a live run is followed until one chooses what to read; then new steps are 
 	const run = newRun();
 	await writeRun(run, [1], { groups: 2, size: 2 });
 	// This very process stands in for the engine's, so that the run reads as alive.
-	const { ownIdentity } = await import('../../../src/runs/processIdentity.ts');
+	const { ownIdentity } = await import('../../../src/processes/processIdentity.ts');
 	const live = runRecord({ status: 'running', step: 1, heartbeat: Date.now() / 1000, ...(await ownIdentity()) });
 	await writeRecord(run, live);
 	const { model, groupReady, until, dispose } = connect(run);

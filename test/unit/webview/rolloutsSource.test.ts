@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Failure, type Reason } from '../../../src/base/failure.ts';
 import { RolloutsSource } from '../../../src/extension/panels/rollouts/rolloutsSource.ts';
+import { formatLine } from '../../../src/files/jsonLines.ts';
 import { decode } from '../../../src/protocol/decode.ts';
 import { rolloutsRequests } from '../../../src/protocol/rolloutsMessages.ts';
-import { formatLine } from '../../../src/runs/jsonLines.ts';
 import { rolloutPath } from '../../../src/runs/runFiles.ts';
 import { makeBatch, runRecord, writeRecord, writeRollouts } from './rolloutsFixture.ts';
 

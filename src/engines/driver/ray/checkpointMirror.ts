@@ -1,7 +1,7 @@
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Sequencer } from '../../../base/async.ts';
-import { ensureFolder, renameOver, syncFolder } from '../../../runs/atomicFile.ts';
+import { ensureFolder, renameOver, syncFolder } from '../../../files/atomicFile.ts';
 import {
 	type CheckpointInfo,
 	deleteFolder,

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../../base/failure.ts';
-import { readNamed } from '../../../runs/safeFile.ts';
+import { readNamed } from '../../../files/safeFile.ts';
 
 export interface Cluster {
 	/** Base of every request, without a slash at its end: `http://127.0.0.1:8265`. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { ensureFolder, writeFileAtomic } from '../../../files/atomicFile.ts';
+import { readJson } from '../../../files/safeFile.ts';
 import { decode } from '../../../protocol/decode.ts';
-import { ensureFolder, writeFileAtomic } from '../../../runs/atomicFile.ts';
 import { labHome } from '../../../runs/runRegistry.ts';
-import { readJson } from '../../../runs/safeFile.ts';
 
 /** Where a run lies on the cluster: `STORAGE/ID` is its run folder, `STORAGE/ID.ray` what belongs to its jobs. */
 export interface ClusterPlace {

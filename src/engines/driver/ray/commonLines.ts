@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Failure } from '../../../base/failure.ts';
-import { parseLine } from '../../../runs/jsonLines.ts';
-import { openRegular } from '../../../runs/safeFile.ts';
+import { parseLine } from '../../../files/jsonLines.ts';
+import { openRegular } from '../../../files/safeFile.ts';
 
 export interface CommonLines {
 	/** Whole lines with which both files begin. */

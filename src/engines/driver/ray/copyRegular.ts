@@ -1,8 +1,8 @@
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../../base/failure.ts';
-import { asidePath, ensureFolder, renameOver, syncFolder } from '../../../runs/atomicFile.ts';
-import { openRegular } from '../../../runs/safeFile.ts';
+import { asidePath, ensureFolder, renameOver, syncFolder } from '../../../files/atomicFile.ts';
+import { openRegular } from '../../../files/safeFile.ts';
 
 /**
  * Copies a regular file of a folder that nobody vouches for under the same name into another: whole or not at all.

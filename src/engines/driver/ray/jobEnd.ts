@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { Failure, type Reason } from '../../../base/failure.ts';
+import { readJson } from '../../../files/safeFile.ts';
 import { decode } from '../../../protocol/decode.ts';
 import { failureOf } from '../../../runs/launchEngine.ts';
-import { readJson } from '../../../runs/safeFile.ts';
 import type { JobInfo } from './jobsApi.ts';
 import type { MirroredRun } from './runMirror.ts';
 

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { Disposable, toDisposable } from '../../../base/disposable.ts';
 import { Failure, type Reason } from '../../../base/failure.ts';
+import { ensureFolder, writeFileAtomic } from '../../../files/atomicFile.ts';
+import { listFolder, readJson } from '../../../files/safeFile.ts';
 import {
 	type ControlMethod,
 	type ControlParams,
@@ -13,8 +15,6 @@ import {
 import { decode, decodeOrThrow, type Schema } from '../../../protocol/decode.ts';
 import type { ControlHandlers } from '../../../rpc/controlServer.ts';
 import { pause } from '../../../rpc/pause.ts';
-import { ensureFolder, writeFileAtomic } from '../../../runs/atomicFile.ts';
-import { listFolder, readJson } from '../../../runs/safeFile.ts';
 
 /*
  * Control requests as files, for an engine whose socket cannot be reached but whose storage can: `requests/ID.json` holds

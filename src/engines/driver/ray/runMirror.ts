@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { Sequencer } from '../../../base/async.ts';
 import { Failure } from '../../../base/failure.ts';
+import { AppendFile } from '../../../files/appendFile.ts';
+import { ensureFolder } from '../../../files/atomicFile.ts';
+import { parseLine } from '../../../files/jsonLines.ts';
+import { LineTail } from '../../../files/lineTail.ts';
 import { decode } from '../../../protocol/decode.ts';
 import { type EventLine, eventLineSchema } from '../../../protocol/eventLine.ts';
 import type { RunRecord } from '../../../protocol/runRecord.ts';
-import { AppendFile } from '../../../runs/appendFile.ts';
-import { ensureFolder } from '../../../runs/atomicFile.ts';
 import { FolderNews } from '../../../runs/folderNews.ts';
-import { parseLine } from '../../../runs/jsonLines.ts';
-import { LineTail } from '../../../runs/lineTail.ts';
 import { rolloutPath, runFiles, stepName } from '../../../runs/runFiles.ts';
 import { readEvents, readRecord } from '../../../runs/runReader.ts';
 import type { RunWriter } from '../../../runs/runWriter.ts';

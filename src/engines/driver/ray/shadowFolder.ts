@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
 import { Sequencer } from '../../../base/async.ts';
-import { AppendFile } from '../../../runs/appendFile.ts';
-import { ensureFolder, writeFileAtomic } from '../../../runs/atomicFile.ts';
+import { AppendFile } from '../../../files/appendFile.ts';
+import { ensureFolder, writeFileAtomic } from '../../../files/atomicFile.ts';
 import { runFiles } from '../../../runs/runFiles.ts';
 import type { LogFrame } from './logFrames.ts';
 

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBoundedJson } from '../../../base/boundedJson.ts';
 import { Failure } from '../../../base/failure.ts';
+import { openRegular } from '../../../files/safeFile.ts';
 import {
 	type CheckpointState,
 	checkpointFiles,
@@ -12,7 +13,6 @@ import {
 import { type HeadName, headNames } from '../../../protocol/control.ts';
 import { decode } from '../../../protocol/decode.ts';
 import { readManifest } from '../../../runs/checkpointFiles.ts';
-import { openRegular } from '../../../runs/safeFile.ts';
 import type { LearnerState, ParameterSpec } from '../learner.ts';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from './safetensors.ts';
 

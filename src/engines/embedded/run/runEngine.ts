@@ -1,9 +1,9 @@
 import { Failure } from '../../../base/failure.ts';
 import { formatCounted } from '../../../base/format.ts';
 import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import { sha256 } from '../../../files/sha256.ts';
 import { openDataset } from '../../../runs/openDataset.ts';
 import { readEvents } from '../../../runs/runReader.ts';
-import { sha256 } from '../../../runs/sha256.ts';
 import type { EngineProcess } from '../../shared/engineProcess.ts';
 import { type OpenedRun, type RunArguments, runWith, type Training } from '../../shared/engineRun.ts';
 import type { Progress } from '../../shared/progress.ts';

@@ -4,8 +4,8 @@ import { messageText } from '../../../core/trace/messageText.ts';
 import { parseTrace } from '../../../core/trace/parseTrace.ts';
 import type { Span, TraceTags } from '../../../core/trace/trace.ts';
 import { thinkingSpan } from '../../../core/trace/traceCounter.ts';
+import { Turns } from '../../../files/turns.ts';
 import type { BehaviourRow } from '../../../protocol/microscopeMessages.ts';
-import { Turns } from '../../../runs/importers/turns.ts';
 import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
 

@@ -1,7 +1,7 @@
 import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
 import { Failure } from '../../../base/failure.ts';
+import { Turns } from '../../../files/turns.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
-import { Turns } from '../../../runs/importers/turns.ts';
 import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 
 /** How far a way through the steps of a run is. */

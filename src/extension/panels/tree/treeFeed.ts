@@ -1,9 +1,9 @@
 import { basename, dirname } from 'node:path';
 import { Failure } from '../../../base/failure.ts';
+import { LineTail } from '../../../files/lineTail.ts';
+import { openRegular } from '../../../files/safeFile.ts';
 import { readTreeEvent } from '../../../protocol/treeEventReader.ts';
 import type { TreeEvent } from '../../../protocol/treeLog.ts';
-import { LineTail } from '../../../runs/lineTail.ts';
-import { openRegular } from '../../../runs/safeFile.ts';
 import { readTreeLine } from '../../../runs/searchLog.ts';
 import { cutEvent } from './treeEventCut.ts';
 

@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
+import { FileLock } from '../../../../src/files/fileLock.ts';
+import { ownIdentity, processState } from '../../../../src/processes/processIdentity.ts';
 import { engineReleased } from '../../../../src/runs/engineRelease.ts';
-import { ownIdentity, processState } from '../../../../src/runs/processIdentity.ts';
 import { trashRun } from '../../../../src/runs/runActions.ts';
 import { runFiles } from '../../../../src/runs/runFiles.ts';
-import { RunLock } from '../../../../src/runs/runLock.ts';
 import { readRecord } from '../../../../src/runs/runReader.ts';
 import { builtProgram } from '../../../support/programs.ts';
 import { connected, ScriptedPlace, stepWritten } from './driverPlace.ts';
@@ -37,7 +37,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 			});
 		});
 	const assertReleased = async (run: string) => {
-		assert.equal(await RunLock.holder(join(run, runFiles.lock)), null, 'the lock is free');
+		assert.equal(await FileLock.holder(join(run, runFiles.lock)), null, 'the lock is free');
 		assert.deepEqual(await place.trainers(), [], 'no trainer is left');
 		assert.equal(await processState(await readRecord(run)), 'dead', 'the driver is gone');
 	};
@@ -78,7 +78,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 
 	it('one that does not let go is named at the limit', async () => {
 		const run = await place.prepare(long);
-		const lock = await RunLock.acquire(join(run, runFiles.lock), 'The run');
+		const lock = await FileLock.acquire(join(run, runFiles.lock), 'The run');
 		const own = await ownIdentity();
 		const reason = (error: unknown) => {
 			const { reason, message } = Failure.from(error);

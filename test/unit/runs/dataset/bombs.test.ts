@@ -70,8 +70,8 @@ for (const [name, text] of [
 		t.after(() => rm(folder, { recursive: true }));
 		await writeFile(join(folder, 'recipe.json'), text);
 		const program = [
-			"import { readSmallFile, readJson } from './src/runs/safeFile.ts';",
-			"import { parseLine } from './src/runs/jsonLines.ts';",
+			"import { readSmallFile, readJson } from './src/files/safeFile.ts';",
+			"import { parseLine } from './src/files/jsonLines.ts';",
 			`const text = await readSmallFile(process.argv[1], 'recipe.json');`,
 			'const line = parseLine(Buffer.from(text));',
 			"const failure = await readJson(process.argv[1], 'recipe.json').catch((error) => error.message);",

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { FaultList } from '../../../../src/runs/importers/faultList.ts';
+import { FaultList } from '../../../../src/runs/faultList.ts';
 import { tensorboard } from '../../../../src/runs/importers/formats/tensorboard.ts';
 import { StepPieces } from '../../../../src/runs/importers/stepPieces.ts';
 import { inspectRun } from '../../../../src/runs/inspectRun.ts';

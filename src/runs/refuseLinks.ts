@@ -1,0 +1,20 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { runFiles } from './runFiles.ts';
+
+/**
+ * Fails with `invalid` when one of the run's own files or folders is a link or another thing that would lead writes out of
+ * the run.
+ */
+export async function refuseLinks(run: string): Promise<void> {
+	const own = new Set<string>(Object.values(runFiles));
+	for (const entry of await readdir(run, { withFileTypes: true })) {
+		if (!own.has(entry.name) || entry.isFile() || entry.isDirectory()) continue;
+		throw new Failure(
+			'invalid',
+			`${join(run, entry.name)} is neither a file nor a folder, so nothing is written there.`,
+			'Remove it, then try again.',
+		);
+	}
+}
