@@ -46,6 +46,6 @@ test('each stage of R1 buys on three seeds what the paper says, in half an hour 
 
 /** The section that matters. */
 function bought(markdown: string): string {
-	const start = markdown.indexOf('## What each stage bought');
+	const start = markdown.indexOf('## Gain by stage');
 	return markdown.slice(start, markdown.indexOf('\n## ', start + 4));
 }

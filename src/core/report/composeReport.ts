@@ -157,7 +157,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 function boughtSection(tables: readonly (ReportTable | null)[]): ReportSection {
 	const blocks = tables.filter((table) => table !== null);
 	const none = { kind: 'paragraph', text: 'No stage evaluates another, so nothing is compared.' } as const;
-	return { title: 'What each stage bought', blocks: blocks.length === 0 ? [none] : blocks };
+	return { title: 'Gain by stage', blocks: blocks.length === 0 ? [none] : blocks };
 }
 
 function withoutSeed(recipe: unknown): string {

@@ -34,7 +34,7 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 	);
 	return {
 		kind: 'table',
-		caption: 'What each stage ends with',
+		caption: 'Results by stage',
 		columns: [
 			{ title: 'stage' },
 			{ title: 'accuracy before', numbers: true },

@@ -293,7 +293,7 @@ describe('a run as its report reads it', () => {
 		assert.deepEqual(gaps, []);
 		assert.deepEqual(
 			document.sections.map(({ title }) => title),
-			['Overview', 'What each stage bought', 'Evaluations', 'rl', 'Recipe of the pipeline'],
+			['Overview', 'Gain by stage', 'Evaluations', 'rl', 'Recipe of the pipeline'],
 		);
 		const both = await readSeveralReport([pipeline, pipeline], openRun, { now: 0 });
 		assert.deepEqual(both.gaps, []);

@@ -31,7 +31,7 @@ describe('the report of several runs', () => {
 		assert.match(text, /\| trl-run \| TRL \| finished \|.*\| 30 of at most 30 \| – \|/);
 		assert.match(text, /Without a recipe: trl-run\./);
 		assert.match(text, /\| TRL \| finished \| – \| – \|/, 'a copy does not say when its run began');
-		assert.match(reportHtml(document), /What each stage ends with/);
+		assert.match(reportHtml(document), /Results by stage/);
 	});
 
 	it('tells runs of one name apart, and what their recipes differ in', () => {

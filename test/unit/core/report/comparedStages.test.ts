@@ -99,7 +99,7 @@ describe('what each stage bought', () => {
 		};
 	}
 	const tablesOf = (sections: readonly ReportSection[]): ReportTable[] =>
-		(sections.find(({ title }) => title === 'What each stage bought')?.blocks ?? []).filter(
+		(sections.find(({ title }) => title === 'Gain by stage')?.blocks ?? []).filter(
 			(block): block is ReportTable => block.kind === 'table',
 		);
 
@@ -126,7 +126,7 @@ describe('what each stage bought', () => {
 		const report = pipelinesReport([pipeline(1, 10), pipeline(2, 0), pipeline(3, 10)], 0);
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
-			['Overview', 'What each stage bought', 'r1, seed 1', 'r1, seed 2', 'r1, seed 3', 'Recipe'],
+			['Overview', 'Gain by stage', 'r1, seed 1', 'r1, seed 2', 'r1, seed 3', 'Recipe'],
 		);
 		const [, claims] = tablesOf(report.sections);
 		assert.deepEqual(
@@ -149,7 +149,7 @@ describe('what each stage bought', () => {
 
 	it('without evaluations of one another nothing is compared', () => {
 		const bare = { ...pipeline(1, 0), stages: [], recipe: undefined };
-		assert.ok(!pipelineReport(bare, 0).sections.some(({ title }) => title === 'What each stage bought'));
+		assert.ok(!pipelineReport(bare, 0).sections.some(({ title }) => title === 'Gain by stage'));
 		assert.deepEqual(pipelinesReport([bare, bare], 0).sections[1]?.blocks, [
 			{ kind: 'paragraph', text: 'No stage evaluates another, so nothing is compared.' },
 		]);

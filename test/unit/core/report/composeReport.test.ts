@@ -152,7 +152,7 @@ describe('the report of a pipeline', () => {
 	it('tells stages in order, what each bought, evaluations pair by pair, then each run', () => {
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
-			['Overview', 'What each stage bought', 'Evaluations', 'cold', 'rl', 'Recipe of the pipeline'],
+			['Overview', 'Gain by stage', 'Evaluations', 'cold', 'rl', 'Recipe of the pipeline'],
 		);
 		const [overview, , compared] = report.sections as [ReportSection, ReportSection, ReportSection];
 		const [stages, bought] = tables(overview);
