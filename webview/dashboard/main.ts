@@ -1,24 +1,10 @@
 import './dashboard.css';
-import {
-	type DashboardCommand,
-	type DashboardEvent,
-	dashboardEventSchema,
-	dashboardRequests,
-} from '../../src/protocol/dashboardMessages.ts';
-import { Bridge } from '../lib/bridge.ts';
-import { registerControls } from '../lib/controls.ts';
-import { reportFaults } from '../lib/faultReports.ts';
+import { dashboardEventSchema, dashboardRequests } from '../../src/protocol/dashboardMessages.ts';
+import { appRoot, connect } from '../lib/startApp.ts';
 import { DashboardApp } from './dashboardApp.ts';
-import { type SavedState, savedStateSchema } from './viewState.ts';
+import { savedStateSchema } from './viewState.ts';
 
-registerControls();
-const report = reportFaults((message) => bridge.post({ type: 'fault', message }));
-const bridge = new Bridge<DashboardEvent, DashboardCommand, SavedState, typeof dashboardRequests>({
-	events: dashboardEventSchema,
-	requests: dashboardRequests,
-	state: savedStateSchema,
-	onFault: report,
-});
-
-const root = document.getElementById('app');
-if (root) new DashboardApp(root, bridge);
+new DashboardApp(
+	appRoot(),
+	connect({ events: dashboardEventSchema, requests: dashboardRequests, state: savedStateSchema }),
+);

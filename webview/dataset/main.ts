@@ -1,41 +1,12 @@
 import './dataset.css';
-import {
-	type DatasetCommand,
-	type DatasetEvent,
-	datasetEventSchema,
-	datasetRequests,
-} from '../../src/protocol/datasetMessages.ts';
-import { Bridge } from '../lib/bridge.ts';
-import { registerControls } from '../lib/controls.ts';
-import { reportFaults } from '../lib/faultReports.ts';
+import { datasetEventSchema, datasetRequests } from '../../src/protocol/datasetMessages.ts';
+import { startApp } from '../lib/startApp.ts';
 import { App } from './app.ts';
 import { DatasetModel } from './datasetModel.ts';
-import { type SavedState, savedStateSchema } from './savedState.ts';
+import { savedStateSchema } from './savedState.ts';
 
-registerControls();
-
-const report = reportFaults((message) => bridge.post({ type: 'fault', message }));
-const bridge = new Bridge<DatasetEvent, DatasetCommand, SavedState, typeof datasetRequests>({
-	events: datasetEventSchema,
-	requests: datasetRequests,
-	state: savedStateSchema,
-	onFault: report,
+startApp({ events: datasetEventSchema, requests: datasetRequests, state: savedStateSchema }, (bridge, root) => {
+	const model = new DatasetModel(bridge, bridge.restoreState());
+	new App(root, model);
+	return { model, saved: () => model.saved, saves: (change) => (change === 'shown' ? 'now' : 'never') };
 });
-
-const model = new DatasetModel(
-	{
-		request: (method, params) => bridge.request(method, params),
-		post: (command) => bridge.post(command),
-	},
-	bridge.restoreState(),
-);
-const root = document.getElementById('app');
-if (!root) throw new Error('The page has no #app.');
-new App(root, model);
-
-bridge.saveState(model.saved);
-model.onChange((change) => {
-	if (change === 'shown') bridge.saveState(model.saved);
-});
-bridge.onEvent((event) => model.receive(event));
-bridge.post({ type: 'ready' });

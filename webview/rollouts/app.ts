@@ -3,8 +3,8 @@ import { firstUpper, formatCounted } from '../../src/base/format.ts';
 import {
 	type BehaviourRow,
 	type MicroscopeCommand,
-	type MicroscopeEvent,
 	mostExported,
+	type PanelEvent,
 	type PromptRow,
 } from '../../src/protocol/microscopeMessages.ts';
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
@@ -158,14 +158,19 @@ export class App extends Disposable {
 	}
 
 	/** What a scan, a label or a continuation tells. */
-	receive(event: MicroscopeEvent): void {
-		this.#prompts.receive(event);
-		this.#reasoning.receive(event);
-		this.#continuations.receive(event);
+	receive(event: PanelEvent): void {
+		if (event.type === 'promptScan' || event.type === 'behaviourScan' || event.type === 'continuation') {
+			this.#prompts.receive(event);
+			this.#reasoning.receive(event);
+			this.#continuations.receive(event);
+			return;
+		}
+		this.#model.receive(event);
+		if (event.type === 'snapshot') this.#forget();
 	}
 
-	/** The run is told anew: what was found before may be of files that are others now. */
-	forget(): void {
+	/** Drops what was computed for the run before a new snapshot: its files may have changed. */
+	#forget(): void {
 		this.#prompts.clear();
 		this.#reasoning.clear();
 		this.#label.forget();
