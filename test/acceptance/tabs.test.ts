@@ -182,9 +182,9 @@ test('every panel is as it was left when its tab comes back', { skip }, async (t
 		},
 		{
 			...{ app: 'dataset', command: id.openDataset, arguments: [path('train.jsonl')], tab: /^train\.jsonl/ },
-			ready: '.grid-rows .row-number',
+			ready: '.data-rows .row-number',
 			use: async (frame) => {
-				await frame.locator('.grid-rows [data-index="5"] .cell').first().click();
+				await frame.locator('.data-rows [data-index="5"] .cell').first().click();
 			},
 		},
 		{

@@ -53,7 +53,7 @@ test('views of what several files hold', { skip }, async (t) => {
 			await frame.locator('vscode-button[aria-label="Add Condition"]').click();
 			await frame.getByLabel('Condition 1: value').fill('0');
 			await page.keyboard.press('Control+Enter');
-			await frame.locator('.result-rows .row-open').first().waitFor();
+			await frame.locator('.data-rows .opens').first().waitFor();
 			await frame.getByLabel('Histogram of a column').selectOption('reward');
 			await frame.locator('.bars').waitFor();
 			await workbench.screenshot('query-form');
@@ -69,12 +69,12 @@ test('views of what several files hold', { skip }, async (t) => {
 			await workbench.screenshot('query-fault');
 			await page.keyboard.type('reward');
 			await page.keyboard.press('Control+Enter');
-			await frame.locator('.result-rows .row-open').first().waitFor();
+			await frame.locator('.data-rows .opens').first().waitFor();
 		});
 
 		await step('a row opens its rollout', async () => {
 			const frame = await workbench.app('query');
-			await frame.locator('.result-rows').focus();
+			await frame.locator('.data-rows').focus();
 			await page.keyboard.press('ArrowDown');
 			await page.keyboard.press('Enter');
 			const rollouts = new RolloutsPage(await workbench.app('rollouts'));

@@ -2,17 +2,18 @@ import { formatBytes, formatCount, formatCounted, formatDuration } from '../../s
 import { type Answer, mostHits } from '../../src/protocol/queryMessages.ts';
 import type { RolloutRef } from '../../src/protocol/rolloutIndex.ts';
 import { button } from '../lib/controls.ts';
+import { DataTable } from '../lib/dataTable.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
+import { icon } from '../lib/icons.ts';
 import { select } from '../lib/select.ts';
 import { errorWords } from './errorPlace.ts';
 import { examples } from './examples.ts';
 import { HistogramView } from './histogramView.ts';
 import { kindOfType } from './queryForm.ts';
 import type { QueryModel } from './queryModel.ts';
-import { ResultTable, type TableShape } from './resultTable.ts';
 import { faultLine } from './sqlView.ts';
-import { columnsOfHits, columnsOfTable } from './tableOfAnswer.ts';
+import { columnsOfHits, columnsOfTable, type TableColumn } from './tableOfAnswer.ts';
 
 /** The answer: what it is, its rows or their histogram, and ways on from it. */
 export class ResultView {
@@ -25,7 +26,7 @@ export class ResultView {
 	readonly #parquet;
 	readonly #body = element('div', { class: 'result-body' });
 	readonly #histogram = new HistogramView();
-	#table: ResultTable | null = null;
+	#table: DataTable | null = null;
 	/** Whose columns the table has. */
 	#tableOf: unknown = null;
 
@@ -73,15 +74,13 @@ export class ResultView {
 			return;
 		}
 		const of = answer.kind === 'table' ? answer.table : JSON.stringify(answer.question);
-		const shape = this.#shape(answer);
-		if (this.#table !== null && this.#tableOf === of) {
-			this.#table.update(shape);
-			return;
+		if (this.#table === null || this.#tableOf !== of) {
+			this.#dropTable();
+			this.#table = this.#makeTable(answer);
+			this.#tableOf = of;
+			fill(this.#body, this.#table.element);
 		}
-		this.#dropTable();
-		this.#table = new ResultTable(shape);
-		this.#tableOf = of;
-		fill(this.#body, this.#table.element);
+		this.#table.setRows(count);
 	}
 
 	/** The histogram is there, or is not to be shown. */
@@ -118,42 +117,48 @@ export class ResultView {
 		this.#parquet.setDisabled(busy !== null);
 	}
 
-	#shape(answer: Exclude<Answer, { kind: 'failure' }>): TableShape {
+	#makeTable(answer: Exclude<Answer, { kind: 'failure' }>): DataTable {
 		const model = this.#model;
-		if (answer.kind === 'hits') {
-			const hits = () => (model.answer?.kind === 'hits' ? model.answer.hits : answer.hits);
-			const names = new Map(model.runs.map(({ folder, name }) => [folder, name]));
-			return {
-				label: 'Hits',
-				columns: columnsOfHits(hits, (folder) => names.get(folder) ?? folder),
-				rows: answer.hits.length,
-				canOpen: () => true,
-				onOpen: (row) => {
-					const hit = hits()[row];
-					if (hit) model.open(refOf(hit));
-				},
-			};
-		}
-		const { table, question } = answer;
-		return {
-			label: 'Rows',
-			columns: columnsOfTable(table),
-			rows: table.rows.length,
-			canOpen: (row) => table.refs?.[row] != null,
-			onOpen: (row) => {
-				const ref = table.refs?.[row];
+		const columns = this.#columnsOf(answer);
+		const refAt = (row: number): RolloutRef | null => {
+			if (answer.kind === 'table') return answer.table.refs?.[row] ?? null;
+			const hit = model.answer?.kind === 'hits' ? model.answer.hits[row] : undefined;
+			return hit ? refOf(hit) : null;
+		};
+		const table = new DataTable({
+			label: answer.kind === 'hits' ? 'Hits' : 'Rows',
+			numberHead: '#',
+			numberWidth: 64,
+			row: (index) => {
+				const number = String(index + 1);
+				const opens = refAt(index) !== null;
+				return {
+					number: opens ? [icon('open'), ` ${number}`] : [number],
+					...(opens ? { numberLabel: `Open row ${number}` } : {}),
+					opens,
+					cells: columns.map(({ cell }) => cell(index)),
+				};
+			},
+			onOpen: (index) => {
+				const ref = refAt(index);
 				if (ref) model.open(ref);
 			},
-			...(question.kind === 'sql'
-				? {
-						sort: {
-							column: question.sort?.column ?? null,
-							descending: question.sort?.descending ?? true,
-							onSort: (column) => model.sortBy(column),
-						},
-					}
-				: {}),
-		};
+			opensOn: 'number',
+		});
+		const { question } = answer;
+		if (question.kind === 'sql') table.setColumns(columns, question.sort, (column) => model.sortBy(column));
+		else table.setColumns(columns, null);
+		return table;
+	}
+
+	#columnsOf(answer: Exclude<Answer, { kind: 'failure' }>): TableColumn[] {
+		const model = this.#model;
+		if (answer.kind === 'table') return columnsOfTable(answer.table);
+		const names = new Map(model.runs.map(({ folder, name }) => [folder, name]));
+		return columnsOfHits(
+			() => (model.answer?.kind === 'hits' ? model.answer.hits : answer.hits),
+			(folder) => names.get(folder) ?? folder,
+		);
 	}
 
 	#nothing(): HTMLElement {

@@ -1,11 +1,15 @@
 import { formatNumber } from '../../src/base/format.ts';
 import type { Cell, ResultTable as Table, TextHit } from '../../src/protocol/rolloutIndex.ts';
+import type { DataCell, DataColumn } from '../lib/dataTable.ts';
 import { element } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { kindOfType } from './queryForm.ts';
-import type { TableColumn } from './resultTable.ts';
 
-/** Characters of a cell, and of what is shown when it is pointed at. */
+export interface TableColumn extends DataColumn {
+	readonly cell: (row: number) => DataCell;
+}
+
+/** Characters of a cell, and of its tooltip. */
 const cellLength = 400;
 const titleLength = 2000;
 /** About the width of a character, and of what is around the text. */

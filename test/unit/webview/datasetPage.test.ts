@@ -91,9 +91,9 @@ async function written(name: string, text: string | Uint8Array): Promise<string>
 
 const count = (page: Page, pattern: RegExp) => page.locator('.shown-count').filter({ hasText: pattern }).waitFor();
 const cells = (page: Page, index: number) =>
-	page.locator(`.grid-rows [data-index="${index}"] > *`).evaluateAll((nodes) => nodes.map((node) => node.textContent));
+	page.locator(`.data-rows [data-index="${index}"] > *`).evaluateAll((nodes) => nodes.map((node) => node.textContent));
 const filled = (page: Page, index = 0) =>
-	page.locator(`.grid-rows [data-index="${index}"] .row-number:not(:empty)`).waitFor();
+	page.locator(`.data-rows [data-index="${index}"] .row-number:not(:empty)`).waitFor();
 const focused = (page: Page) =>
 	page.evaluate(() => {
 		const at = document.activeElement as HTMLElement | null;
@@ -116,7 +116,7 @@ test('the editor is accessible in every theme and width', options, async (t) => 
 	await page.getByRole('tab', { name: 'Columns' }).click();
 	await page.locator('vscode-button[aria-label="Add Condition"]').click();
 	await looksRight(view, 'dataset-columns', widths);
-	await page.locator('.grid-rows [data-index="5"] .cell').first().click();
+	await page.locator('.data-rows [data-index="5"] .cell').first().click();
 	await page.locator('.part-answer').waitFor();
 	await looksRight(view, 'dataset-row', widths);
 });
@@ -127,8 +127,8 @@ test('rows are read as they come into sight, and keys move between cells', optio
 	await count(page, /^601 rows$/);
 	await filled(page);
 	assert.deepEqual((await cells(page, 0)).slice(1, 3), [question(0), 'Each has 1, so 3 * 1 in all. #### 3']);
-	assert.ok((await page.locator('.grid-rows .grid-row').count()) < 60);
-	await page.locator('.grid-rows').focus();
+	assert.ok((await page.locator('.data-rows .data-row').count()) < 60);
+	await page.locator('.data-rows').focus();
 	await page.keyboard.press('ArrowDown');
 	assert.deepEqual(await focused(page), ['0', '0']);
 	await page.keyboard.press('ArrowDown');
@@ -155,7 +155,7 @@ test('rows are read as they come into sight, and keys move between cells', optio
 	assert.deepEqual(await focused(page), ['0', '1']);
 	const head = page.locator('.head-button').filter({ hasText: 'id' });
 	await head.click();
-	await page.locator('.grid-rows [data-index="0"] .row-number', { hasText: '600' }).waitFor();
+	await page.locator('.data-rows [data-index="0"] .row-number', { hasText: '600' }).waitFor();
 	assert.equal(await page.locator('[role="columnheader"][aria-sort="descending"]').count(), 1);
 	await head.click();
 	await head.click();
@@ -181,8 +181,8 @@ test('text, conditions, duplicates and overlaps say which rows are shown', optio
 	await page.getByLabel('Duplicates').selectOption('only');
 	await count(page, /^1 of 601 rows$/);
 	await filled(page);
-	assert.match((await cells(page, 0))[0] ?? '', /Repeats an earlier row, (H.*)?41$/);
-	await page.locator('.grid-rows [data-index="0"] .cell').first().click();
+	assert.match((await cells(page, 0))[0] ?? '', /Duplicate of an earlier row, (H.*)?41$/);
+	await page.locator('.data-rows [data-index="0"] .cell').first().click();
 	await page.locator('.remark').filter({ hasText: 'row 13' }).waitFor();
 	await page.getByLabel('Duplicates').selectOption('all');
 	await count(page, /^601 rows$/);
@@ -241,7 +241,7 @@ test('rollouts show what was written and what it earned, thinking and answer apa
 		'reward',
 		'rewards',
 	]);
-	await page.locator('.grid-rows [data-index="3"] .cell').first().click();
+	await page.locator('.data-rows [data-index="3"] .cell').first().click();
 	await page.locator('.part-completion .region-think').filter({ hasText: 'one more than 3' }).waitFor();
 	await page.locator('.part-completion .region-answer').filter({ hasText: '4' }).waitFor();
 	await looksRightNow(view, 'dataset-rollouts');
@@ -254,7 +254,7 @@ test('pass rates are a column to sort and filter by', options, async (t) => {
 	await view.session.setPassRates(await readPassRates(join(folder, 'evaluation')));
 	const head = page.locator('.head-button').filter({ hasText: 'pass rate' });
 	await head.click();
-	await page.locator('.grid-rows [data-index="0"] .cell:nth-child(2)', { hasText: '1' }).waitFor();
+	await page.locator('.data-rows [data-index="0"] .cell:nth-child(2)', { hasText: '1' }).waitFor();
 	await page.locator('vscode-button[aria-label="Add Condition"]').click();
 	await page.getByLabel('Condition 1: how').selectOption('>=');
 	await page.getByLabel('Condition 1: value').fill('0.1');
@@ -293,13 +293,13 @@ test('hostile cells stay text', options, async (t) => {
 	await count(page, /^9 rows$/);
 	await filled(page);
 	for (const index of [0, 5, 6, 8]) {
-		await page.locator(`.grid-rows [data-index="${index}"] .cell`).first().click();
+		await page.locator(`.data-rows [data-index="${index}"] .cell`).first().click();
 		await page
 			.locator('.detail-head')
 			.filter({ hasText: `Row ${index + 1}` })
 			.waitFor();
 	}
-	await page.locator('.grid-rows [data-index="0"] .cell').first().click();
+	await page.locator('.data-rows [data-index="0"] .cell').first().click();
 	await page.locator('.part-solution').waitFor();
 	assert.equal(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), undefined);
 	assert.equal(await page.locator('#app img, #app script').count(), 0);
@@ -334,7 +334,7 @@ test('how it was shown comes back after a reload', options, async (t) => {
 	await count(first.page, /^49 of 601 rows$/);
 	await head.click();
 	await first.page.locator('[aria-sort="descending"]').waitFor();
-	await first.page.locator('.grid-rows [data-index="3"] .cell').first().click();
+	await first.page.locator('.data-rows [data-index="3"] .cell').first().click();
 	const opened = await first.page.locator('.detail-head', { hasText: /Row \d/ }).innerText();
 	const state = await first.state();
 	const second = await open(t, full, { state });

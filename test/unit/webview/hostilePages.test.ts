@@ -154,8 +154,8 @@ test('query: hostile texts in every field', options, async (t) => {
 			await harm('the form');
 			await page.getByRole('tab', { name: 'SQL' }).click();
 			for (const [statement, shown] of [
-				['FROM rollouts LIMIT 12', '.result-rows [data-index="0"]'],
-				["SELECT 'x' AS a, run, count(*) AS n FROM rollouts GROUP BY run", '.result-rows [data-index="0"]'],
+				['FROM rollouts LIMIT 12', '.data-rows [data-index="0"]'],
+				["SELECT 'x' AS a, run, count(*) AS n FROM rollouts GROUP BY run", '.data-rows [data-index="0"]'],
 				['SELECT nothing FROM rollouts', '.failure'],
 			] as const) {
 				await page.getByLabel('SQL statement').fill(statement);
@@ -250,11 +250,11 @@ test('dataset: hostile texts in every field', options, async (t) => {
 		[datasetEventSchema, datasetRequests],
 		(more) => openDataset(browser, 'train.jsonl', () => openTable(file), more),
 		async ({ page, session }, harm) => {
-			await page.locator('.grid-rows [data-index="0"] .row-number:not(:empty)').waitFor();
+			await page.locator('.data-rows [data-index="0"] .row-number:not(:empty)').waitFor();
 			await session.addTests([file]);
 			await harm('rows');
 			await tabs(page, harm);
-			await page.locator('.grid-rows [data-index="5"] .cell').first().click();
+			await page.locator('.data-rows [data-index="5"] .cell').first().click();
 			await frames(page);
 			await harm('a row');
 		},

@@ -42,7 +42,7 @@ describe('the query view in a browser', { skip }, () => {
 		await page.keyboard.press('Control+Enter');
 	};
 	const cells = (page: Page, row: number) =>
-		page.locator(`.result-rows [data-index="${row}"] [role="cell"]`).allInnerTexts();
+		page.locator(`.data-rows [data-index="${row}"] [role="gridcell"]`).allInnerTexts();
 
 	it('has no accessibility violations in any theme', async () => {
 		const view = await open({ width: 1100, height: 800 });
@@ -91,14 +91,14 @@ describe('the query view in a browser', { skip }, () => {
 		await page.keyboard.press('Control+Enter');
 		await summary(page, /^120 rows, in /);
 		assert.deepEqual((await cells(page, 0)).slice(1, 6), ['train', '1', '0', '7', '0.7']);
-		await page.locator('.result-rows').focus();
+		await page.locator('.data-rows').focus();
 		await page.keyboard.press('ArrowDown');
 		await page.keyboard.press('End');
 		await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Open row 120');
 		await page.keyboard.press('Enter');
 		await page.keyboard.press('Home');
 		await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Open row 1');
-		await page.locator('.result-rows [data-index="2"]').dblclick();
+		await page.locator('.data-rows [data-index="2"]').dblclick();
 		for (let i = 0; i < 100 && view.opened.length < 2; i++) await page.waitForTimeout(20);
 		assert.deepEqual(
 			view.opened.map(({ index, split }) => [index, split]),
@@ -184,10 +184,10 @@ describe('the query view in a browser', { skip }, () => {
 		const { page } = view;
 		await toSql(page, "SELECT range AS n, repeat('x', 200) AS text FROM range(1000000)");
 		await summary(page, /^The first 10,000 rows, .*There are more: an export has them all\.$/);
-		assert.ok((await page.locator('.result-rows .result-row').count()) < 60);
-		await page.locator('.result-rows').focus();
+		assert.ok((await page.locator('.data-rows .data-row').count()) < 60);
+		await page.locator('.data-rows').focus();
 		await page.keyboard.press('End');
-		await page.waitForSelector('.result-rows [data-index="9999"]');
+		await page.waitForSelector('.data-rows [data-index="9999"]');
 		assert.equal((await cells(page, 9999))[0], '9999');
 		await button(page, 'Export CSV…').click();
 		await page.locator('.notice').filter({ hasText: 'Saved 3 rows' }).waitFor();
@@ -362,7 +362,7 @@ describe('the query view in a browser', { skip }, () => {
 		const [text, long] = await cells(page, 0);
 		assert.match(text ?? '', /^<img src=x onerror=alert\(1\)> ⟨ESC⟩\[31m⟨RLO⟩abc⟨U\+0007⟩/);
 		assert.ok((long?.length ?? 0) <= 401);
-		const height = await page.locator('.result-rows [data-index="0"]').evaluate((row) => row.clientHeight);
+		const height = await page.locator('.data-rows [data-index="0"]').evaluate((row) => row.clientHeight);
 		assert.equal(height, 24);
 		clean(view);
 	});
