@@ -1,8 +1,9 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { LiveRegion, nextFocus } from '../lib/a11y.ts';
+import { LiveRegion } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
-import { element, fill, setAria, uniqueId } from '../lib/dom.ts';
+import { element, fill } from '../lib/dom.ts';
 import { whenShown } from '../lib/frames.ts';
+import { TabList } from '../lib/tabList.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { Tooltip } from '../lib/tooltip.ts';
 import type { Change, ComparisonModel } from './comparisonModel.ts';
@@ -28,7 +29,7 @@ export class App extends Disposable {
 	readonly #tooltip: Tooltip;
 	readonly #legend: RunLegend;
 	readonly #header: HTMLElement;
-	readonly #tabs: ReadonlyMap<Tab, HTMLButtonElement>;
+	readonly #tabs: TabList<Tab>;
 	readonly #panel: HTMLElement;
 	#curves: CurvesView | null = null;
 	readonly #heldOut: HeldOutView;
@@ -47,38 +48,12 @@ export class App extends Disposable {
 		this.#recipes = new RecipesView(model, this.#themes);
 		this.#prompts = this.register(new PromptsView(model, this.#themes));
 		this.register({ dispose: () => this.#curves?.dispose() });
-		const panelId = uniqueId('panel');
-		this.#panel = element('div', { class: 'tab-panel', id: panelId, role: 'tabpanel' });
-		this.#tabs = new Map(
-			tabs.map((tab) => [
-				tab,
-				element(
-					'button',
-					{
-						class: 'tab',
-						id: uniqueId('tab'),
-						role: 'tab',
-						attributes: { type: 'button' },
-						aria: { controls: panelId, selected: false },
-						on: { click: () => model.show(tab) },
-					},
-					tabNames[tab],
-				),
-			]),
-		);
-		const list = element(
-			'div',
-			{ class: 'tabs', role: 'tablist', aria: { label: 'What is compared' } },
-			...this.#tabs.values(),
-		);
-		list.addEventListener('keydown', (event) => {
-			const next = nextFocus(event.key, tabs.indexOf(model.tab), tabs.length);
-			const tab = next === null ? undefined : tabs[next];
-			if (tab === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
-			event.preventDefault();
-			model.show(tab);
-			this.#tabs.get(tab)?.focus();
+		this.#tabs = new TabList({
+			label: 'Comparison views',
+			tabs: tabs.map((id) => ({ id, label: tabNames[id] })),
+			onSelect: (tab) => model.show(tab),
 		});
+		this.#panel = this.#tabs.panel(tabs, { class: 'tab-panel' });
 		this.#header = element(
 			'header',
 			{ class: 'page-head' },
@@ -91,7 +66,7 @@ export class App extends Disposable {
 					.element,
 			),
 			this.#legend.element,
-			list,
+			this.#tabs.element,
 		);
 		this.register(
 			model.onChange(
@@ -109,11 +84,7 @@ export class App extends Disposable {
 		if (runs.length === 0) return;
 		if (this.#shown !== tab) {
 			this.#shown = tab;
-			for (const [name, node] of this.#tabs) {
-				setAria(node, 'selected', name === tab);
-				node.tabIndex = name === tab ? 0 : -1;
-			}
-			setAria(this.#panel, 'labelledby', this.#tabs.get(tab)?.id ?? null);
+			this.#tabs.select(tab);
 			this.#show(tab);
 			return;
 		}

@@ -3,8 +3,9 @@ import { formatBytes, formatCounted, formatProgress } from '../../src/base/forma
 import type { DatasetSnapshot, DatasetWork } from '../../src/protocol/datasetMessages.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
-import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
+import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
+import { TabList } from '../lib/tabList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { ColumnsView } from './columnsView.ts';
 import type { DatasetModel } from './datasetModel.ts';
@@ -46,8 +47,8 @@ export class App extends Disposable {
 	readonly #table: RowTable;
 	readonly #detail: RowDetailView;
 	readonly #views: Readonly<Record<Side, { readonly element: HTMLElement; update(): void }>>;
-	readonly #tabs = new Map<Side, HTMLButtonElement>();
-	readonly #panels = new Map<Side, HTMLElement>();
+	readonly #tabs: TabList<Side>;
+	readonly #panels: ReadonlyMap<Side, HTMLElement>;
 	#emptyKey = '';
 	#worksKey = '';
 
@@ -88,11 +89,22 @@ export class App extends Disposable {
 			onClick: () => model.post({ type: 'openText' }),
 		});
 		this.#buttons.push(openText);
+		this.#tabs = new TabList({
+			label: 'Details',
+			tabs: sides.map((id) => ({ id, label: sideNames[id] })),
+			onSelect: (side) => model.setSide(side),
+		});
+		this.#panels = new Map(
+			sides.map((name) => [
+				name,
+				this.#tabs.panel([name], { class: 'side-panel', tabIndex: 0 }, this.#views[name].element),
+			]),
+		);
 		const side = element(
 			'aside',
 			{ class: 'side', aria: { label: 'About the rows' } },
-			this.#tabList(),
-			...sides.map((name) => this.#panel(name)),
+			this.#tabs.element,
+			...this.#panels.values(),
 		);
 		this.#body.append(this.#table.element, side);
 		root.append(
@@ -127,48 +139,9 @@ export class App extends Disposable {
 		this.#showSide();
 	}
 
-	#tabList(): HTMLElement {
-		const list = element('div', { class: 'tabs', role: 'tablist', aria: { label: 'What is shown of the rows' } });
-		for (const side of sides) {
-			const tab = element(
-				'button',
-				{ class: 'tab', id: uniqueId('tab'), role: 'tab', attributes: { type: 'button' } },
-				sideNames[side],
-			);
-			tab.addEventListener('click', () => this.#model.setSide(side));
-			tab.addEventListener('keydown', (event) => {
-				const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-				if (by === undefined) return;
-				event.preventDefault();
-				const other = sides[(sides.indexOf(side) + by + sides.length) % sides.length] as Side;
-				this.#model.setSide(other);
-				this.#tabs.get(other)?.focus();
-			});
-			this.#tabs.set(side, tab);
-			list.append(tab);
-		}
-		return list;
-	}
-
-	#panel(side: Side): HTMLElement {
-		const tab = this.#tabs.get(side) as HTMLElement;
-		const panel = element(
-			'div',
-			{ class: 'side-panel', role: 'tabpanel', id: uniqueId('panel'), tabIndex: 0, aria: { labelledby: tab.id } },
-			this.#views[side].element,
-		);
-		setAria(tab, 'controls', panel.id);
-		this.#panels.set(side, panel);
-		return panel;
-	}
-
 	#showSide(): void {
 		const now = this.#model.saved.side;
-		for (const [side, tab] of this.#tabs) {
-			setAria(tab, 'selected', side === now);
-			tab.tabIndex = side === now ? 0 : -1;
-		}
-		for (const [side, panel] of this.#panels) panel.hidden = side !== now;
+		this.#tabs.select(now);
 		this.#views[now].update();
 	}
 

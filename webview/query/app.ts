@@ -2,7 +2,8 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { formatBytes, formatDuration } from '../../src/base/format.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
-import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { TabList } from '../lib/tabList.ts';
 import { FormView, patternFault } from './formView.ts';
 import type { QueryChange, QueryModel } from './queryModel.ts';
 import { ResultView, summaryOf } from './resultView.ts';
@@ -10,7 +11,6 @@ import { indexRemark, RunsChooser } from './runsChooser.ts';
 import type { Mode } from './savedState.ts';
 import { SqlView } from './sqlView.ts';
 
-const modeNames: Readonly<Record<Mode, string>> = { form: 'Form', sql: 'SQL' };
 const noticeMs = 8000;
 /** What is done sooner needs no progress. */
 const patienceMs = 300;
@@ -23,8 +23,7 @@ export class App extends Disposable {
 	readonly #form: FormView;
 	readonly #sql: SqlView;
 	readonly #result: ResultView;
-	readonly #tabs = new Map<Mode, HTMLButtonElement>();
-	readonly #panels = new Map<Mode, HTMLElement>();
+	readonly #tabs: TabList<Mode>;
 	readonly #run;
 	readonly #cancel;
 	readonly #progress = element('progress', { class: 'progress', aria: { label: 'Progress' } });
@@ -49,20 +48,28 @@ export class App extends Disposable {
 			onClick: () => this.#ask(),
 		});
 		this.#cancel = button({ label: 'Cancel', icon: 'stop', title: 'Cancel (Escape)', onClick: () => model.cancel() });
+		this.#tabs = new TabList({
+			label: 'Query mode',
+			tabs: [
+				{ id: 'form', label: 'Form' },
+				{ id: 'sql', label: 'SQL' },
+			],
+			onSelect: (mode) => model.setMode(mode),
+		});
 		root.append(
 			element(
 				'header',
 				{ class: 'page-head' },
 				element('h1', null, 'Query Rollouts'),
-				this.#tabList(),
+				this.#tabs.element,
 				element('span', { class: 'spacer' }),
 				this.#runs.element,
 			),
 			element(
 				'section',
 				{ class: 'question', aria: { label: 'Question' } },
-				this.#panel('form', this.#form.element),
-				this.#panel('sql', this.#sql.element),
+				this.#tabs.panel(['form'], {}, this.#form.element),
+				this.#tabs.panel(['sql'], {}, this.#sql.element),
 				element(
 					'div',
 					{ class: 'actions' },
@@ -95,46 +102,12 @@ export class App extends Disposable {
 		for (const change of ['question', 'overview', 'busy', 'answer', 'histogram'] as const) this.#update(change);
 	}
 
-	#tabList(): HTMLElement {
-		const list = element('div', { class: 'tabs', role: 'tablist', aria: { label: 'How to ask' } });
-		for (const mode of ['form', 'sql'] as const) {
-			const tab = element(
-				'button',
-				{ class: 'tab', id: uniqueId('tab'), role: 'tab', attributes: { type: 'button' } },
-				modeNames[mode],
-			);
-			tab.addEventListener('click', () => this.#model.setMode(mode));
-			tab.addEventListener('keydown', (event) => {
-				if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
-				event.preventDefault();
-				const other = mode === 'form' ? 'sql' : 'form';
-				this.#model.setMode(other);
-				this.#tabs.get(other)?.focus();
-			});
-			this.#tabs.set(mode, tab);
-			list.append(tab);
-		}
-		return list;
-	}
-
-	#panel(mode: Mode, content: HTMLElement): HTMLElement {
-		const tab = this.#tabs.get(mode) as HTMLElement;
-		const panel = element('div', { role: 'tabpanel', id: uniqueId('panel'), aria: { labelledby: tab.id } }, content);
-		setAria(tab, 'controls', panel.id);
-		this.#panels.set(mode, panel);
-		return panel;
-	}
-
 	#update(change: QueryChange): void {
 		const model = this.#model;
 		switch (change) {
 			case 'question':
 			case 'overview':
-				for (const [mode, tab] of this.#tabs) {
-					setAria(tab, 'selected', mode === model.mode);
-					tab.tabIndex = mode === model.mode ? 0 : -1;
-				}
-				for (const [mode, panel] of this.#panels) panel.hidden = mode !== model.mode;
+				this.#tabs.select(model.mode);
 				if (model.mode === 'form') this.#form.update();
 				else this.#sql.update();
 				this.#runs.update();

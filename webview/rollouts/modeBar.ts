@@ -1,43 +1,34 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
 import { formatCounted } from '../../src/base/format.ts';
-import { rovingFocus } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
-import { element, fill, setAria } from '../lib/dom.ts';
+import { element, fill } from '../lib/dom.ts';
+import { type Tab, TabList } from '../lib/tabList.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Mode } from './savedState.ts';
 
-const tabs: readonly { readonly mode: Mode; readonly name: string; readonly title: string }[] = [
-	{ mode: 'group', name: 'Group', title: 'The completions of one group (1)' },
-	{ mode: 'compare', name: 'Compare', title: 'Two completions, and where they part (2)' },
-	{ mode: 'training', name: 'Over Training', title: 'The same prompt at all steps (3)' },
-	{ mode: 'behaviours', name: 'Behaviors', title: 'How the reasoning changed (4)' },
+const tabs: readonly Tab<Mode>[] = [
+	{ id: 'group', label: 'Group', title: 'The completions of one group (1)' },
+	{ id: 'compare', label: 'Compare', title: 'Two completions, and where they part (2)' },
+	{ id: 'training', label: 'Over Training', title: 'The same prompt at all steps (3)' },
+	{ id: 'behaviours', label: 'Behaviors', title: 'How the reasoning changed (4)' },
 ];
 
 /** What of the run is looked at, and what was chosen of it. */
 export class ModeBar implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
-	readonly #tabs: ReadonlyMap<Mode, HTMLElement>;
+	readonly #tabs: TabList<Mode>;
 	readonly #chosen = element('div', { class: 'chosen', role: 'group', aria: { label: 'Chosen completions' } });
-	readonly #focus: IDisposable;
 	#count = -1;
 
 	constructor(model: RolloutsModel, onExport: (what: 'chosen' | 'shown') => void) {
 		this.#model = model;
-		this.#tabs = new Map(
-			tabs.map(({ mode, name, title }) => {
-				const node = element('button', { class: 'tab', role: 'tab', title, attributes: { type: 'button' } }, name);
-				node.addEventListener('click', () => model.setMode(mode));
-				return [mode, node];
-			}),
-		);
-		const list = element('div', { class: 'tabs', role: 'tablist', aria: { label: 'View' } }, ...this.#tabs.values());
-		list.dataset.keys = 'own';
-		this.#focus = rovingFocus(list, () => [...this.#tabs.values()]);
+		this.#tabs = new TabList({ label: 'View', tabs, onSelect: (mode) => model.setMode(mode), selectsOnFocus: false });
+		this.#tabs.element.dataset.keys = 'own';
 		this.element = element(
 			'div',
 			{ class: 'mode-bar' },
-			list,
+			this.#tabs.element,
 			this.#chosen,
 			element('span', { class: 'spacer' }),
 			button({
@@ -53,11 +44,7 @@ export class ModeBar implements IDisposable {
 
 	update(): void {
 		const { mode, chosen } = this.#model;
-		for (const [name, node] of this.#tabs) {
-			const selected = name === mode || (name === 'group' && (mode === 'label' || mode === 'continue'));
-			setAria(node, 'selected', selected);
-			node.tabIndex = selected ? 0 : -1;
-		}
+		this.#tabs.select(mode === 'label' || mode === 'continue' ? 'group' : mode);
 		if (chosen.size === this.#count) return;
 		this.#count = chosen.size;
 		fill(
@@ -74,7 +61,6 @@ export class ModeBar implements IDisposable {
 	}
 
 	dispose(): void {
-		this.#focus.dispose();
 		this.element.remove();
 	}
 }

@@ -1,6 +1,6 @@
 import { Disposable } from '../../../src/base/disposable.ts';
-import { rovingFocus } from '../../lib/a11y.ts';
-import { element, fill, setAria, uniqueId } from '../../lib/dom.ts';
+import { element, fill } from '../../lib/dom.ts';
+import { TabList } from '../../lib/tabList.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
 import type { DetailTab } from './detailTab.ts';
 
@@ -26,7 +26,7 @@ export class DetailTabs extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
 	readonly #tabs: readonly DetailTab[];
-	readonly #buttons: readonly HTMLButtonElement[];
+	readonly #list: TabList<string>;
 	readonly #panel;
 	#shown: DetailTab | null = null;
 	#stale = new Set<Change>();
@@ -37,45 +37,29 @@ export class DetailTabs extends Disposable {
 		super();
 		this.#model = model;
 		this.#tabs = tabs;
-		const id = uniqueId('detail');
-		this.#buttons = tabs.map((tab) =>
-			element(
-				'button',
-				{
-					class: 'tab',
-					id: `${id}-${tab.id}`,
-					role: 'tab',
-					tabIndex: -1,
-					attributes: { type: 'button' },
-					aria: { selected: false, controls: `${id}-panel` },
-					on: { click: () => model.setTab(tab.id) },
-				},
-				tab.label,
-			),
+		this.#list = new TabList({
+			label: 'Details',
+			tabs: tabs.map(({ id, label }) => ({ id, label })),
+			onSelect: (id) => model.setTab(id),
+			selectsOnFocus: false,
+		});
+		this.#panel = this.#list.panel(
+			tabs.map(({ id }) => id),
+			{ class: 'tab-panel', tabIndex: 0 },
 		);
-		const list = element('div', { class: 'tabs', role: 'tablist', aria: { label: 'Details' } }, ...this.#buttons);
-		this.#panel = element('div', { class: 'tab-panel', id: `${id}-panel`, role: 'tabpanel', tabIndex: 0 });
-		this.element = element('aside', { class: 'details', aria: { label: 'Details' } }, list, this.#panel);
-		this.register(rovingFocus(list, () => this.#buttons.filter(({ hidden }) => !hidden)));
+		this.element = element('aside', { class: 'details', aria: { label: 'Details' } }, this.#list.element, this.#panel);
 		for (const tab of tabs) this.register(tab);
 		this.register(model.onChange((changes) => this.#update(changes)));
 		this.register({ dispose: () => clearTimeout(this.#timer) });
 	}
 
 	#update(changes: ReadonlySet<Change>): void {
-		this.#tabs.forEach((one, i) => {
-			(this.#buttons[i] as HTMLButtonElement).hidden = one.isOffered === false;
-		});
+		for (const { id, isOffered } of this.#tabs) this.#list.offer(id, isOffered !== false);
 		const tab = this.#tabs.find(({ id, isOffered }) => id === this.#model.tab && isOffered !== false) ?? this.#tabs[0];
 		if (tab === undefined) return;
 		if (tab !== this.#shown) {
 			this.#shown = tab;
-			this.#tabs.forEach((one, i) => {
-				const button = this.#buttons[i] as HTMLButtonElement;
-				setAria(button, 'selected', one === tab);
-				button.tabIndex = one === tab ? 0 : -1;
-				if (one === tab) setAria(this.#panel, 'labelledby', button.id);
-			});
+			this.#list.select(tab.id);
 			fill(this.#panel, tab.element);
 			this.#panel.scrollTop = 0;
 			this.#stale = new Set(everything);

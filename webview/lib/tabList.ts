@@ -1,0 +1,89 @@
+import { nextFocus } from './a11y.ts';
+import { element, type Properties, setAria, uniqueId } from './dom.ts';
+
+export interface Tab<Id extends string> {
+	readonly id: Id;
+	readonly label: string;
+	readonly title?: string;
+}
+
+export interface TabListOptions<Id extends string> {
+	readonly label: string;
+	readonly tabs: readonly Tab<Id>[];
+	readonly onSelect: (id: Id) => void;
+	/** Whether moving the focus selects at once; false where a view takes time to draw. Default true. */
+	readonly selectsOnFocus?: boolean;
+}
+
+/** A row of tabs with one tab stop: arrows, Home and End move between tabs, Enter and a click select one. */
+export class TabList<Id extends string> {
+	readonly element: HTMLElement;
+	readonly #nodes: ReadonlyMap<Id, HTMLButtonElement>;
+	readonly #panels = new Map<Id, HTMLElement>();
+
+	constructor({ label, tabs, onSelect, selectsOnFocus = true }: TabListOptions<Id>) {
+		this.#nodes = new Map(
+			tabs.map(({ id, label: words, title }) => [
+				id,
+				element(
+					'button',
+					{
+						class: 'tab',
+						id: uniqueId('tab'),
+						role: 'tab',
+						tabIndex: -1,
+						attributes: { type: 'button' },
+						aria: { selected: false },
+						on: { click: () => onSelect(id) },
+						...(title === undefined ? {} : { title }),
+					},
+					words,
+				),
+			]),
+		);
+		this.element = element('div', { class: 'tabs', role: 'tablist', aria: { label } }, ...this.#nodes.values());
+		this.element.addEventListener('keydown', (event) => {
+			const offered = [...this.#nodes].filter(([, node]) => !node.hidden);
+			const index = offered.findIndex(([, node]) => node === event.target);
+			const next = nextFocus(event.key, index, offered.length);
+			const to = next === null ? undefined : offered[next];
+			if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+			event.preventDefault();
+			this.#setStop(to[0]);
+			if (selectsOnFocus) onSelect(to[0]);
+			to[1].focus();
+		});
+	}
+
+	/** Marks a tab as the selected one and shows its panel. */
+	select(id: Id): void {
+		for (const [other, node] of this.#nodes) setAria(node, 'selected', other === id);
+		this.#setStop(id);
+		const shown = this.#panels.get(id);
+		for (const panel of this.#panels.values()) panel.hidden = panel !== shown;
+		if (shown) setAria(shown, 'labelledby', this.#nodes.get(id)?.id);
+	}
+
+	/** Offers a tab or hides it. */
+	offer(id: Id, offered: boolean): void {
+		const node = this.#nodes.get(id);
+		if (node) node.hidden = !offered;
+	}
+
+	/**
+	 * Makes the panel of a tab, or the one that several tabs share.
+	 * @param properties give it a tab stop where its content may have none
+	 */
+	panel(ids: readonly Id[], properties: Properties, content: HTMLElement | null = null): HTMLElement {
+		const panel = element('div', { ...properties, role: 'tabpanel', id: uniqueId('panel') }, content);
+		for (const id of ids) {
+			this.#panels.set(id, panel);
+			setAria(this.#nodes.get(id) as HTMLElement, 'controls', panel.id);
+		}
+		return panel;
+	}
+
+	#setStop(id: Id): void {
+		for (const [other, node] of this.#nodes) node.tabIndex = other === id ? 0 : -1;
+	}
+}
