@@ -105,17 +105,17 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 		});
 
 		await step('two completions are compared, and where they part is marked', async () => {
-			for (const index of [0, 1]) await frame.getByRole('button', { name: `Choose completion ${index}` }).click();
-			await frame.getByRole('group', { name: 'Chosen completions' }).getByRole('button', { name: 'Compare' }).click();
+			for (const index of [0, 1]) await frame.getByRole('button', { name: `Select completion ${index}` }).click();
+			await frame.getByRole('group', { name: 'Selected completions' }).getByRole('button', { name: 'Compare' }).click();
 			await frame.getByRole('region', { name: 'Compare two completions' }).waitFor();
-			await frame.getByText(/^The same for \d+ (characters|tokens)/).waitFor();
+			await frame.getByText(/^Identical for \d+ (characters|tokens)/).waitFor();
 			assert.ok((await overflow(frame)) <= 0);
 			await workbench.screenshot('foreign-compare');
 			assert.deepEqual(await violations(frame), []);
 			await frame.evaluate(() => {
 				document.body.dataset.seen = 'before';
 			});
-			await frame.getByRole('button', { name: 'Compare in Diff Editor' }).click();
+			await frame.getByRole('button', { name: 'Open in Diff Editor' }).click();
 			await page.locator('.monaco-diff-editor').first().waitFor();
 			await workbench.screenshot('foreign-diff');
 			await workbench.editorTab(/^Rollouts/).click();

@@ -37,7 +37,7 @@ export class App extends Disposable {
 	readonly #live = this.register(new LiveRegion());
 	readonly #title = element('h1', null);
 	readonly #facts = element('p', { class: 'quiet facts-line' });
-	readonly #notice = element('p', { class: 'notice', role: 'status', hidden: true });
+	readonly #notice = element('p', { class: 'remark done', role: 'status', hidden: true });
 	readonly #stale = element('div', { class: 'remark stale', role: 'status', hidden: true });
 	readonly #works = element('div', { class: 'works', role: 'group', aria: { label: 'Under way' } });
 	readonly #body = element('div', { class: 'body' });

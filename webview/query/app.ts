@@ -29,7 +29,7 @@ export class App extends Disposable {
 	readonly #progress = element('progress', { class: 'progress', aria: { label: 'Progress' } });
 	readonly #progressText = element('span', { class: 'quiet progress-text' });
 	readonly #remark = element('p', { class: 'remark', role: 'status', hidden: true });
-	readonly #notice = element('p', { class: 'notice', role: 'status', hidden: true });
+	readonly #notice = element('p', { class: 'remark done', role: 'status', hidden: true });
 	#noticeTimer: ReturnType<typeof setTimeout> | undefined;
 	#clock: ReturnType<typeof setInterval> | undefined;
 

@@ -37,7 +37,7 @@ import { tokenViewNames } from './tokenScale.ts';
 import { Toolbar } from './toolbar.ts';
 import { TrainingView } from './trainingView.ts';
 
-/** The panel as a whole: puts the parts together, hands them what changed, and turns keys into moves. */
+/** The rollouts panel: composes the views, passes changes to them, and turns key presses into commands. */
 export class App extends Disposable {
 	readonly #root: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -157,7 +157,7 @@ export class App extends Disposable {
 		return this.#continuations;
 	}
 
-	/** What a scan, a label or a continuation tells. */
+	/** Passes a message of the extension to the part it is for. */
 	receive(event: PanelEvent): void {
 		if (event.type === 'promptScan' || event.type === 'behaviourScan' || event.type === 'continuation') {
 			this.#prompts.receive(event);
@@ -190,7 +190,7 @@ export class App extends Disposable {
 			label: this.#label,
 			continue: this.#continue,
 		} as const;
-		// A scan goes on only while its view is looked at.
+		// A scan runs only while its view is shown.
 		if (mode !== 'training') this.#prompts.stop();
 		if (mode !== 'behaviours') this.#reasoning.stop();
 		this.#filters.element.hidden = mode !== 'group';
@@ -223,7 +223,7 @@ export class App extends Disposable {
 		}
 	}
 
-	/** Marks are always in the texts; which of them show is a matter of style. */
+	/** Marks are always in the texts; CSS decides which of them are visible. */
 	#applyMarks(): void {
 		this.#view.dataset.marks = [...this.#model.marks].join(' ');
 	}
@@ -239,7 +239,7 @@ export class App extends Disposable {
 		const rollouts = what === 'chosen' ? model.chosen.list : filtered ? shown.slice(0, mostExported) : [];
 		const scope = what === 'chosen' || filtered ? 'rollouts' : 'step';
 		model.ask('export', { split, scope, step, group: model.group, rollouts }).then(
-			({ written }) => this.#live.announce(written ? 'Exported.' : 'Nothing was exported.'),
+			({ written }) => this.#live.announce(written ? 'Exported.' : 'Export canceled.'),
 			(error: unknown) => this.#live.announce(String(error)),
 		);
 	}
@@ -255,22 +255,22 @@ export class App extends Disposable {
 		const stage =
 			run.stage === null
 				? ''
-				: ` It is in stage “${plainLabel(run.stage, 60)}”${run.step === null ? '' : `, step ${run.step}`}.`;
+				: ` It is in stage "${plainLabel(run.stage, 60)}"${run.step === null ? '' : `, step ${run.step}`}.`;
 		fill(
 			this.#root,
 			this.#heading,
 			emptyState({
 				title: 'No rollouts yet',
 				text: cold
-					? `The run is in its cold start, which learns from worked solutions. Rollouts come with the first GRPO step and appear here by themselves.${stage}`
+					? `The run is in its cold-start stage (SFT on worked solutions). Rollouts appear here with the first GRPO step.${stage}`
 					: waiting && heads
-						? `The run trains a head beside the policy. Rollouts are written by GRPO.${stage}`
+						? `The run is training a reward or value head. Only GRPO stages write rollouts.${stage}`
 						: waiting
 							? foreign
-								? 'Rollouts appear here as soon as the trainer writes some.'
+								? 'Rollouts appear here as soon as the trainer writes them.'
 								: `Rollouts appear here as soon as the first GRPO step has been sampled.${stage}`
 							: run.trainer
-								? `The files of this run hold no rollouts. ${run.trainer.notes.join(' ')}`
+								? `This run has no rollout files. ${run.trainer.notes.join(' ')}`
 								: 'This run wrote no rollouts: it ended before its first GRPO step, or they were pruned.',
 				actions: [],
 			}),
@@ -322,7 +322,7 @@ export class App extends Disposable {
 			case 'follow':
 				if (!model.live) break;
 				model.setFollow(!model.follow);
-				this.#live.announce(model.follow ? 'Following the newest step' : 'Staying at this step');
+				this.#live.announce(model.follow ? 'Following new steps' : 'No longer following new steps');
 				break;
 			case 'tokens': {
 				const rollouts = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
@@ -331,14 +331,14 @@ export class App extends Disposable {
 				const next = views[(views.indexOf(model.tokenView) + 1) % views.length] ?? 'off';
 				model.setTokenView(next);
 				this.#live.announce(
-					views.length === 1 ? 'The tokens of these completions were not recorded' : `Tokens: ${tokenViewNames[next]}`,
+					views.length === 1 ? 'Tokens were not recorded for these completions' : `Tokens: ${tokenViewNames[next]}`,
 				);
 				break;
 			}
 			case 'marks': {
 				const kinds = markKinds.filter((kind): kind is MarkKind => kind.startsWith('behaviour-'));
 				model.setMarks(new Set(model.marks.size > 0 ? [] : kinds));
-				this.#live.announce(model.marks.size > 0 ? 'Behaviors are marked' : 'Nothing is marked');
+				this.#live.announce(model.marks.size > 0 ? 'Behaviors highlighted' : 'Highlights off');
 				break;
 			}
 			case 'widest-spread': {
@@ -349,7 +349,7 @@ export class App extends Disposable {
 			}
 			case 'fold': {
 				const fold = model.mode === 'group' ? model.toggleFold() : null;
-				if (fold === null) this.#live.announce('No other completion shown here is identical');
+				if (fold === null) this.#live.announce('No visible completion is identical to this one');
 				else this.#live.announce(`${namesOf(fold.others)} ${model.isExpanded(fold) ? 'shown' : 'folded'}`);
 				break;
 			}
@@ -358,7 +358,9 @@ export class App extends Disposable {
 				if (!place) break;
 				model.toggleChosen(place);
 				const { size } = model.chosen;
-				this.#live.announce(`Completion ${place.index} ${model.chosen.has(place) ? '' : 'not '}chosen, ${size} in all`);
+				this.#live.announce(
+					`Completion ${place.index} ${model.chosen.has(place) ? 'selected' : 'deselected'}, ${size} selected`,
+				);
 				break;
 			}
 			case 'rate-higher':
@@ -370,7 +372,7 @@ export class App extends Disposable {
 				else this.#feedback.raise(index, command === 'rate-higher' ? 1 : -1);
 				const rating = this.#feedback.mine(index);
 				this.#live.announce(
-					rating === null ? `Completion ${index} is not rated` : `Completion ${index} rated ${rating} of 5`,
+					rating === null ? `Rating of completion ${index} cleared` : `Completion ${index} rated ${rating} of 5`,
 				);
 				break;
 			}
@@ -415,7 +417,7 @@ export class App extends Disposable {
 	}
 }
 
-/** What kind of control keys would go to. */
+/** What kind of control a key press would go to. */
 function focusKind(target: EventTarget | undefined): 'text' | 'choice' | 'other' {
 	if (!(target instanceof Element)) return 'other';
 	if (target.matches('textarea, [contenteditable], input:not([type=range], [type=checkbox])')) return 'text';

@@ -2,7 +2,7 @@ import type { GroupSummary } from '../../src/protocol/rolloutsMessages.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** The span of rewards in a step, with 0 inside, so that bars of all groups can be compared. */
+/** Range of rewards in a step, extended to include 0, so that bars of all groups share a scale. */
 export interface RewardRange {
 	readonly low: number;
 	readonly high: number;
@@ -21,7 +21,7 @@ export function rewardRange(groups: readonly GroupSummary[]): RewardRange {
 	return low === high ? { low: 0, high: 1 } : { low, high };
 }
 
-/** Bars that fit in a row of the list. */
+/** Max bars in a row of the list. */
 const shown = 32;
 const barWidth = 5;
 const barHeight = 16;
@@ -32,7 +32,7 @@ export interface Bar {
 	readonly height: number;
 }
 
-/** Where bars lie in a picture of the given height: from zero up or down, at least one pixel high. Null: no reward. */
+/** Position of each bar: up or down from zero, at least one pixel high. null: no reward. */
 export function layoutBars(values: readonly (number | null)[], range: RewardRange, height: number): (Bar | null)[] {
 	const scale = height / (range.high - range.low);
 	const zero = range.high * scale;
@@ -44,7 +44,7 @@ export function layoutBars(values: readonly (number | null)[], range: RewardRang
 	});
 }
 
-/** The group's rewards as small bars; what they say stands in the row's label, so they are hidden from readers. */
+/** The group's rewards as small bars. Hidden from screen readers: the row's label has the numbers. */
 export function rewardBars(group: GroupSummary, rows: ReadonlySet<number> | null, range: RewardRange): SVGSVGElement {
 	const svg = document.createElementNS(namespace, 'svg');
 	const values = group.reward.slice(0, shown);

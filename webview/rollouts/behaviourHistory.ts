@@ -4,10 +4,10 @@ import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
 
 export type BehaviourExample = BehaviourRow['examples'][number] & { readonly step: number };
 export const behaviourMeasures = ['share', 'count'] as const;
-/** Share of rollouts that show a behavior, or how often a rollout shows it on average. */
+/** Share of rollouts with a behavior, or mean occurrences per rollout. */
 export type BehaviourMeasure = (typeof behaviourMeasures)[number];
 
-/** What the steps that were read say of each behavior; the source of the chart. */
+/** Counts of each behavior over the steps read so far; the data of the chart. */
 export class BehaviourHistory implements ColumnSource {
 	readonly rows: readonly BehaviourRow[];
 	readonly steps: Float64Array;
@@ -46,14 +46,14 @@ export class BehaviourHistory implements ColumnSource {
 		return 'bridged';
 	}
 
-	/** Examples of a behavior, one a step, in the order of the steps; the first is where it was seen first. */
+	/** Examples of a behavior, one per step, in step order; the first is where it first appeared. */
 	examples(behaviour: number): BehaviourExample[] {
 		return this.rows.flatMap((row) =>
 			row.examples.filter((one) => one.behaviour === behaviour).map((one) => ({ ...one, step: row.step })),
 		);
 	}
 
-	/** The share of rollouts in the first and the last tenth of the steps that were read; null: nothing was. */
+	/** Share of rollouts in the first and the last tenth of the steps read; null: no steps were read. */
 	change(behaviour: number): { readonly first: number; readonly last: number } | null {
 		const values = this.column(`share.${behaviours[behaviour]}`);
 		if (!values || values.length === 0) return null;
@@ -63,7 +63,7 @@ export class BehaviourHistory implements ColumnSource {
 	}
 }
 
-/** So many of a list, evenly spread, with the first and the last. */
+/** Picks `count` items of a list, evenly spaced, including the first and the last. */
 export function spread<T>(items: readonly T[], most: number): T[] {
 	if (items.length <= most) return [...items];
 	return Array.from({ length: most }, (_, i) => items[Math.round((i * (items.length - 1)) / (most - 1))] as T);

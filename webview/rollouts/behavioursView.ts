@@ -22,7 +22,7 @@ const titles = behaviours.map((behaviour) => (behaviourTitles[behaviour].split('
 function specOf(measure: BehaviourMeasure): ChartSpec {
 	return {
 		id: 'behaviours',
-		title: measure === 'share' ? 'Rollouts that show a behavior' : 'Times a rollout shows a behavior',
+		title: measure === 'share' ? 'Rollouts with behavior' : 'Occurrences per rollout',
 		kind: 'lines',
 		lines: behaviours.map((behaviour, i) => ({
 			metric: `${measure}.${behaviour}`,
@@ -35,7 +35,7 @@ function specOf(measure: BehaviourMeasure): ChartSpec {
 	};
 }
 
-/** How the reasoning of the run changed: each behavior over the steps, where it was seen first, and examples of it. */
+/** Reasoning behaviors over training: a curve of each, its first occurrence, and examples. */
 export class BehavioursView extends Disposable {
 	readonly element = element('section', { class: 'behaviours-view', aria: { label: 'Behaviors over training' } });
 	readonly #model: RolloutsModel;
@@ -90,7 +90,7 @@ export class BehavioursView extends Disposable {
 			showLabel: true,
 			choices: [
 				{ value: 'share', label: 'Share of rollouts' },
-				{ value: 'count', label: 'Times a rollout' },
+				{ value: 'count', label: 'Occurrences per rollout' },
 			],
 			value: this.#measure,
 			onChange: (value) => {
@@ -134,11 +134,11 @@ export class BehavioursView extends Disposable {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				'Counted by phrases such as “let me check”: what is said, not what is done. Compare steps of one run with each other.',
+				'Counted from phrases such as "let me check", so this measures wording, not actual reasoning. Compare steps within one run.',
 			),
 		);
 		fill(this.element, this.#bar.element, this.#body, this.#empty);
-		// Many rows a second come from a scan: the chart is drawn a few times a second.
+		// A scan sends many rows per second; the chart is redrawn a few times per second.
 		this.register(
 			scan.onChange(() => {
 				this.#bar.update();
@@ -150,13 +150,13 @@ export class BehavioursView extends Disposable {
 	#drawSoon(): void {
 		this.#timer ??= setTimeout(() => {
 			this.#timer = undefined;
-			// A press is a click only where what was pressed is still there when it ends.
+			// A click needs its target to exist from press to release.
 			if (this.#timeline.matches(':active')) this.#drawSoon();
 			else this.#draw();
 		}, 150);
 	}
 
-	/** Goes through the run, unless that was done for this split. */
+	/** Scans the run unless this split was scanned before. */
 	update(): void {
 		if (this.#scan.progress === null || this.#scan.key !== this.#model.split) this.#start(false);
 		else this.#draw();
@@ -177,9 +177,9 @@ export class BehavioursView extends Disposable {
 			this.#empty,
 			nothing &&
 				emptyState({
-					title: failed ? 'The steps cannot be read' : 'There is nothing to count',
-					text: failed ? (progress.failure?.toString() ?? '') : 'No rollout could be read.',
-					actions: [{ label: 'Try Again', run: () => this.#start(false) }],
+					title: failed ? 'Cannot read the steps' : 'No rollouts to analyze',
+					text: failed ? (progress.failure?.toString() ?? '') : 'None of the steps has readable rollouts.',
+					actions: [{ label: 'Retry', run: () => this.#start(false) }],
 				}),
 		);
 		if (rows === this.#rows) {
@@ -193,7 +193,7 @@ export class BehavioursView extends Disposable {
 		this.#plot.update();
 		this.#drawLegend();
 		this.#fillTable();
-		// What one is about to click stays while a scan goes on.
+		// Entries under the pointer or focus stay in place during a scan.
 		if (!(running && this.#timeline.matches(':focus-within, :hover'))) this.#drawTimeline();
 	}
 
@@ -283,7 +283,7 @@ export class BehavioursView extends Disposable {
 								'span',
 								{
 									class: 'quiet',
-									title: 'Share of rollouts that show it, in the first and the last tenth of the steps',
+									title: 'Share of rollouts in the first and the last tenth of the steps',
 								},
 								`${formatPercent(change.first, 0)} → ${formatPercent(change.last, 0)} of rollouts`,
 							),

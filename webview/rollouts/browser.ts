@@ -14,7 +14,7 @@ import type { StepRow } from './stepTable.ts';
 const stepHeight = 26;
 const groupHeight = 56;
 
-/** The two lists: steps with rollouts, and the groups of the open step. */
+/** Two lists: steps with rollouts, and the groups of the open step. */
 export class Browser extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -27,7 +27,7 @@ export class Browser extends Disposable {
 	readonly #order;
 	#stepTotal = 0;
 	#range: RewardRange = { low: 0, high: 1 };
-	/** Characters that all prompts of the step begin with. */
+	/** Length of the prefix that all prompts of the step share. */
 	#common = 0;
 
 	constructor(model: RolloutsModel) {
@@ -52,7 +52,7 @@ export class Browser extends Disposable {
 			}),
 		);
 		this.#order = dropdown({
-			label: 'Order of groups',
+			label: 'Sort groups',
 			choices: [
 				{ value: 'file', label: 'As sampled' },
 				{ value: 'reward-high', label: 'Highest reward' },
@@ -129,10 +129,15 @@ export class Browser extends Disposable {
 				{ class: 'group-facts' },
 				rewardBars(summary, passing, this.#range),
 				fact('group-mean', 'Mean reward', ', mean reward ', formatNumber(summary.mean, 3)),
-				fact('group-std', 'Standard deviation of the rewards', ', deviation ', `±${formatNumber(summary.std, 2)}`),
+				fact(
+					'group-std',
+					'Standard deviation of the rewards',
+					', standard deviation ',
+					`±${formatNumber(summary.std, 2)}`,
+				),
 				judged.length > 0 && fact('group-correct', 'Correct', ', correct ', `${right}/${judged.length}`),
 				summary.dead && fact('badge dead', 'All rewards are equal', ', ', 'dead'),
-				passing && fact('quiet', 'Pass the filters', ', pass the filters ', `${rows.length} of ${size}`),
+				passing && fact('quiet', 'Match the filters', ', matching the filters ', `${rows.length} of ${size}`),
 				occurrences > 0 &&
 					fact('badge found', 'Occurrences of the searched text', ', occurrences ', String(occurrences)),
 			),
@@ -147,7 +152,7 @@ function fact(name: string, title: string, words: string, value: string): HTMLEl
 function drawStep(row: HTMLElement, { step, stage, reward, dead }: StepRow, stepless: boolean): void {
 	row.append(
 		stepless
-			? element('span', { class: 'step-number', title: 'Its trainer records no steps' }, 'unknown')
+			? element('span', { class: 'step-number', title: 'The trainer does not record steps' }, 'unknown')
 			: element('span', { class: 'step-number' }, unseen('Step '), step),
 		element('span', { class: 'step-reward' }, unseen(', mean reward '), formatNumber(reward, 3)),
 		element('span', { class: 'step-dead' }, unseen(', dead groups '), formatPercent(dead, 0)),

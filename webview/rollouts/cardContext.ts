@@ -8,13 +8,13 @@ import type { RolloutsModel } from './rolloutsModel.ts';
 import type { TokenView } from './savedState.ts';
 import type { MarkKind, TextFindings } from './textMarks.ts';
 
-/** What a card needs of the panel around it; its places are those of its own group. */
+/** What a card needs from the panel; places are within its own group. */
 export interface CardContext {
 	readonly tags: CompletionTags;
 	readonly weights: ReadonlyMap<string, number>;
-	/** Whether rewards are the weighted sums of their parts; another trainer's need not be. */
+	/** Whether rewards are weighted sums of their components; with other trainers they may not be. */
 	readonly sums: boolean;
-	/** Largest size of an advantage in the group. */
+	/** Max absolute advantage in the group. */
 	readonly largestAdvantage: number;
 	readonly search: string;
 	readonly tokenView: TokenView;
@@ -27,21 +27,21 @@ export interface CardContext {
 	select(index: number): void;
 	isChosen(index: number): boolean;
 	toggleChosen(index: number): void;
-	/** The completions that are identical to it; null: there are none, or they are not folded in this view. */
+	/** The fold of identical completions; null: none are identical, or this view does not fold. */
 	fold(index: number): FoldMark | null;
 	toggleFold(index: number): void;
-	/** How persons rate it; null: not in this view. */
+	/** Human ratings; null: not in this view. */
 	readonly ratings: RatingContext | null;
 	label(index: number): void;
 	continueFrom(index: number): void;
-	/** Makes marks of a kind visible. */
+	/** Shows highlights of one kind. */
 	showMarks(kind: MarkKind): void;
-	/** Told when a completion was taken apart, and when it was looked at closer, for the legend. */
+	/** Called when a completion was parsed and when it was analyzed, for the legend. */
 	traced(index: number, trace: CompletionTrace): void;
 	found(index: number, findings: TextFindings): void;
 }
 
-/** What cards of one group share with all others: the run's tags and weights, and what their buttons do. */
+/** What all cards share: the run's tags and weights, and the actions of buttons. */
 export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	readonly largestAdvantage: number;
 	readonly search: string;
@@ -51,18 +51,18 @@ export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	/** Of the open group alone. */
 	fold?(index: number): FoldMark | null;
 	toggleFold?(index: number): void;
-	/** A completion of the group was chosen by the pointer or the focus. */
+	/** Called when a completion of the group gets the pointer or the focus. */
 	select(index: number): void;
 	traced?(index: number, trace: CompletionTrace): void;
 	found?(index: number, findings: TextFindings): void;
 }
 
 export function tagsOf({ run }: RolloutsModel): CompletionTags {
-	// Some trainers record special tokens with the text; what our own runs record is what was rewarded.
+	// Some trainers record special tokens with the text; our own runs record the text that was scored.
 	return { think: run?.think ?? null, answer: run?.answer ?? null, special: Boolean(run?.trainer) };
 }
 
-/** Copies a part of a rollout and says so. */
+/** Copies a part of a rollout to the clipboard and announces it. */
 export function copyPart(
 	model: RolloutsModel,
 	place: Place,

@@ -4,7 +4,7 @@ import { type Child, element, fill } from '../lib/dom.ts';
 import type { CardContext } from './cardContext.ts';
 import { CompletionCard } from './completionCard.ts';
 
-/** Completions side by side or one under the other. Cards are built when they come near the view. */
+/** Completions side by side or stacked. Cards are built when they come near the viewport. */
 export class CardStrip extends Disposable {
 	readonly element = element('div', { class: 'cards' });
 	readonly #near = new IntersectionObserver((entries) => this.#buildNear(entries), { scrollMargin: '600px' });
@@ -15,7 +15,7 @@ export class CardStrip extends Disposable {
 		this.register({ dispose: () => this.clear() });
 	}
 
-	/** Draws other completions than before, and what stands behind them. */
+	/** Replaces the completions and what follows them. */
 	show(rollouts: readonly RolloutDetail[], context: CardContext, ...after: readonly Child[]): void {
 		this.clear();
 		this.#cards = rollouts.map((rollout) => new CompletionCard(rollout, context));
@@ -24,7 +24,7 @@ export class CardStrip extends Disposable {
 		for (const card of this.#cards) this.#near.observe(card.element);
 	}
 
-	/** Marks the chosen completion; `focus` brings it into view and moves the keyboard there. */
+	/** Marks the current completion; `focus` scrolls to it and focuses it. */
 	select(index: number | null, focus: boolean): void {
 		for (const card of this.#cards) {
 			const selected = card.rollout.index === index;
@@ -36,12 +36,12 @@ export class CardStrip extends Disposable {
 		}
 	}
 
-	/** The set of chosen completions is another one. */
+	/** Called when the selection has changed. */
 	updateChosen(): void {
 		for (const card of this.#cards) card.updateChosen();
 	}
 
-	/** What persons say of the completions is another. */
+	/** Called when human ratings have changed. */
 	updateRatings(): void {
 		for (const card of this.#cards) card.updateRating();
 	}

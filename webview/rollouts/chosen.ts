@@ -5,10 +5,10 @@ export const placeKey = ({ split, step, group, index }: Place): string => `${spl
 export const samePlace = (a: Place | null, b: Place | null): boolean =>
 	a !== null && b !== null && placeKey(a) === placeKey(b);
 
-/** More are not chosen one by one. */
+/** Max completions in a selection. */
 export const mostChosen = 10_000;
 
-/** Completions that a person has chosen, of any step, in the order in which they were. Immutable. */
+/** Selected completions of any step, in the order of selection. Immutable. */
 export class Chosen {
 	readonly #places: ReadonlyMap<string, Place>;
 
@@ -30,7 +30,7 @@ export class Chosen {
 		return this.#places.has(placeKey(place));
 	}
 
-	/** Adds what is not chosen, takes out what is. */
+	/** Adds a place that is not selected, removes one that is. */
 	toggled(place: Place): Chosen {
 		const places = new Map(this.#places);
 		const key = placeKey(place);
@@ -45,8 +45,8 @@ interface Rated {
 }
 
 /**
- * The two completions that are compared when a person asks for a comparison: the last two that were chosen; else the one
- * that was chosen, or the open one, and beside it the one of its group whose reward is furthest from its own.
+ * The two completions that "compare" opens: the last two selected; else the selected or current one, and the completion
+ * of its group whose reward differs most from it.
  */
 export function pairToCompare(
 	chosen: readonly Place[],

@@ -1,7 +1,7 @@
-/** Shorter beginnings are no nuisance. */
+/** Min length of a prefix worth hiding. */
 const longBeginning = 24;
 
-/** How many characters all texts begin with, up to the last white space among them; 0 where that is not worth a word. */
+/** Length of the prefix that all texts share, up to its last white space; 0 if it is shorter than the min. */
 export function commonBeginning(texts: readonly string[]): number {
 	const [first, ...others] = texts;
 	if (first === undefined || others.length === 0) return 0;
@@ -12,7 +12,7 @@ export function commonBeginning(texts: readonly string[]): number {
 		common = same;
 		if (common < longBeginning) return 0;
 	}
-	// The same prompt in every group: its beginning says it.
+	// All groups have the same prompt: keep it.
 	if (texts.every((text) => text.length === common)) return 0;
 	const cut = first.slice(0, common).search(/\s\S*$/) + 1;
 	return cut < longBeginning ? 0 : cut;

@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
-import { formatCount, formatNumber } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { Place, RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
@@ -25,10 +25,10 @@ import { PreferenceBar } from './preferenceBar.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
 const letters = ['A', 'B'] as const;
-/** Completions that are offered to choose from; others are chosen in their group. */
+/** Max completions in the dropdowns; others are selected in their group. */
 const mostOffered = 250;
 
-/** Two completions side by side: what they have in common, where they part, and what each of them earned. */
+/** Two completions side by side: common prefix, first difference, and rewards. */
 export class CompareView extends Disposable {
 	readonly element = element('section', { class: 'compare-view', aria: { label: 'Compare two completions' } });
 	readonly #model: RolloutsModel;
@@ -44,7 +44,7 @@ export class CompareView extends Disposable {
 		this.register({ dispose: () => this.#clear() });
 	}
 
-	/** Draws the pair of the model; the same pair is left as it is. */
+	/** Draws the pair of the model unless it is shown already. */
 	update(): void {
 		const [left, right] = this.#model.pair;
 		const key = `${left === null ? '' : placeKey(left)} ${right === null ? '' : placeKey(right)} ${this.#options().map(placeKey).join()}`;
@@ -53,7 +53,7 @@ export class CompareView extends Disposable {
 		void this.#load(left, right);
 	}
 
-	/** What the completions may be chosen from: those of the open group, those that were chosen, and the two themselves. */
+	/** Candidates: completions of the open group, selected completions, and the current pair. */
 	#options(): Place[] {
 		const model = this.#model;
 		const group = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
@@ -76,9 +76,9 @@ export class CompareView extends Disposable {
 		this.#abort = abort;
 		if (left === null || right === null) {
 			this.#drawInstead({
-				title: 'Choose two completions',
-				text: 'Choose them above, or in a group with the check mark of a completion (v); they may be of different steps.',
-				actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
+				title: 'Select two completions',
+				text: 'Pick them above, or select them in a group with their check mark (v). They may be from different steps.',
+				actions: [{ label: 'Back to Group', run: () => this.#model.setMode('group') }],
 			});
 			return;
 		}
@@ -89,11 +89,11 @@ export class CompareView extends Disposable {
 		} catch (error) {
 			if (abort.signal.aborted) return;
 			this.#drawInstead({
-				title: 'These completions cannot be compared',
+				title: 'Cannot compare these completions',
 				text: Failure.from(error).toString(),
 				actions: [
 					{
-						label: 'Try Again',
+						label: 'Retry',
 						run: () => {
 							this.#shown = '';
 							this.update();
@@ -149,7 +149,7 @@ export class CompareView extends Disposable {
 		const choices = options.map((place) => ({ value: placeKey(place), label: this.#name(place) }));
 		const choose = (side: 0 | 1): HTMLElement => {
 			const now = model.pair[side];
-			const none = now === null ? [{ value: '', label: 'Choose…' }] : [];
+			const none = now === null ? [{ value: '', label: 'Select…' }] : [];
 			return dropdown({
 				label: letters[side],
 				showLabel: true,
@@ -170,8 +170,8 @@ export class CompareView extends Disposable {
 			onClick: () => model.setPair(model.pair[1], model.pair[0]),
 		});
 		const diff = button({
-			label: 'Compare in Diff Editor',
-			title: 'The two completions in the editor’s own comparison',
+			label: 'Open in Diff Editor',
+			title: 'Open both completions in the diff editor',
 			onClick: () => {
 				const [a, b] = model.pair;
 				if (a && b) model.ask('openDiff', { left: a, right: b }).catch((error: unknown) => this.#say(String(error)));
@@ -200,7 +200,7 @@ export class CompareView extends Disposable {
 			: undefined;
 	}
 
-	/** The result in words. */
+	/** The verdict as a sentence. */
 	#statement(left: Side, right: Side, parting: Parting | null): HTMLElement {
 		const warning =
 			left.content.prompt === right.content.prompt
@@ -209,19 +209,19 @@ export class CompareView extends Disposable {
 						'p',
 						null,
 						element('span', { class: 'badge warning' }, 'Different prompts'),
-						' They answer different prompts.',
+						' The completions answer different prompts.',
 					);
 		if (parting === null) {
 			const same = samePlace(left.place, right.place)
-				? 'It is the same completion twice.'
-				: 'The two completions are the same text.';
+				? 'Both sides show the same completion.'
+				: 'The completions are identical.';
 			return element('div', { class: 'statement', role: 'status' }, warning, element('p', null, same));
 		}
 		const { common, unit, start } = parting;
 		const shared =
 			common === 0
-				? `They differ from the first ${unit} on.`
-				: `The same for ${formatCount(common)} ${unit}${common === 1 ? '' : 's'}${unit === 'token' ? ` (${formatCount(start)} characters)` : ''}; then`;
+				? `Different from the first ${unit}.`
+				: `Identical for ${formatCounted(common, unit)}${unit === 'token' ? ` (${formatCounted(start, 'character')})` : ''}, then`;
 		const goesOn = (side: Side, at: number, letter: string): HTMLElement => {
 			const word = partingWord(side, parting, at);
 			if (word === null) return element('span', null, `${letter} ends`);
@@ -229,7 +229,7 @@ export class CompareView extends Disposable {
 			return element(
 				'span',
 				null,
-				`${letter} goes on with `,
+				`${letter} continues with `,
 				element('code', { class: 'm-parting' }, plainLabel(word.text, 40) || (/\n/.test(word.text) ? '↵' : '␣')),
 				p,
 			);
@@ -307,7 +307,7 @@ function numbersTable(left: Side, right: Side): HTMLElement {
 				null,
 				element('td'),
 				...letters.map((letter) => element('th', { attributes: { scope: 'col' } }, letter)),
-				element('th', { attributes: { scope: 'col' }, title: 'B less A' }, 'B − A'),
+				element('th', { attributes: { scope: 'col' }, title: 'B minus A' }, 'B − A'),
 			),
 		),
 		element(

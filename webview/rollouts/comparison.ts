@@ -4,7 +4,7 @@ import type { RolloutContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 
-/** One of two completions that are compared. */
+/** One side of a completion diff. */
 export interface Side {
 	readonly place: Place;
 	readonly content: RolloutContent;
@@ -12,12 +12,12 @@ export interface Side {
 	readonly tokens: TokenColumns | null;
 }
 
-/** Where two completions part, by tokens where both have them, else by characters. */
+/** First difference of two completions: by token if both have tokens, else by character. */
 export interface Parting extends Divergence {
 	readonly unit: 'token' | 'character';
 }
 
-/** Tokens that spell the beginning of the text; specials that the text lacks make them useless for places in it. */
+/** Token offsets in the text; unusable if the tokens include specials that the text lacks. */
 function spells(side: Side, characters: number): boolean {
 	if (side.tokens === null) return false;
 	let at = 0;
@@ -29,7 +29,7 @@ function spells(side: Side, characters: number): boolean {
 	return true;
 }
 
-/** null: they are the same. */
+/** null: they are identical. */
 export function partingOf(left: Side, right: Side): Parting | null {
 	const byText = textDivergence(left.text, right.text);
 	if (left.tokens !== null && right.tokens !== null) {
@@ -42,7 +42,7 @@ export function partingOf(left: Side, right: Side): Parting | null {
 	return byText === null ? null : { ...byText, unit: 'character' };
 }
 
-/** The token, or the character, with which a side goes on where the two part; null: it ends there. */
+/** The token or character with which a side continues after the common prefix; null: it ends there. */
 export function partingWord(
 	side: Side,
 	parting: Parting,
@@ -56,25 +56,25 @@ export function partingWord(
 	return code === undefined ? null : { text: String.fromCodePoint(code), logprob: null };
 }
 
-/** What both begin with, the token that differs, and what follows it. */
+/** Marks for the common prefix, the differing token, and the rest. */
 export function comparisonMarks(side: Side, parting: Parting | null, start: number): Mark[] {
 	const { length } = side.text;
-	if (parting === null) return length > 0 ? [{ start: 0, end: length, kind: 'common', title: 'The same in both' }] : [];
+	if (parting === null) return length > 0 ? [{ start: 0, end: length, kind: 'common', title: 'Common prefix' }] : [];
 	const marks: Mark[] = [];
-	if (start > 0) marks.push({ start: 0, end: start, kind: 'common', title: 'The same in both' });
+	if (start > 0) marks.push({ start: 0, end: start, kind: 'common', title: 'Common prefix' });
 	const word = partingWord(side, parting, start);
 	const end = Math.min(length, start + (word?.text.length ?? 0));
-	if (end > start) marks.push({ start, end, kind: 'parting', title: 'Here they part' });
+	if (end > start) marks.push({ start, end, kind: 'parting', title: 'First difference' });
 	if (length > end) marks.push({ start: end, end: length, kind: 'differs' });
 	return marks;
 }
 
-/** A row of the table of numbers: a value of both sides, and by how much the second is more. */
+/** A row of the numbers table: both values and the difference. */
 export interface ComparedNumber {
 	readonly name: string;
 	readonly left: number | null;
 	readonly right: number | null;
-	/** Whole numbers that are counted. */
+	/** Whether the values are counts. */
 	readonly count?: true;
 }
 

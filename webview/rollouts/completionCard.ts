@@ -23,18 +23,18 @@ import { TurnsBody } from './turnsBody.ts';
 
 const faultsShown = 4;
 
-/** One completion: what it earned and why, and its text. Built when it comes near the view. */
+/** One completion: rewards and text. Built when it comes near the viewport. */
 export class CompletionCard implements IDisposable {
 	readonly element: HTMLElement;
 	readonly rollout: RolloutDetail;
 	readonly #context: CardContext;
 	readonly #holder = element('div', { class: 'card-body' });
 	readonly #faults = element('div', { class: 'card-faults' });
-	readonly #marks = element('div', { class: 'card-marks', role: 'group', aria: { label: 'Marks in the text' } });
+	readonly #marks = element('div', { class: 'card-marks', role: 'group', aria: { label: 'Highlights in the text' } });
 	readonly #choose: ButtonControl;
 	readonly #rating: RatingControl | null;
 	#body: (IDisposable & { readonly element: HTMLElement }) | null = null;
-	/** Of each kind, which place was shown last. */
+	/** For each kind, the occurrence shown last. */
 	readonly #shownPlace = new Map<MarkKind, number>();
 	#idle = 0;
 	#text: string | null;
@@ -53,8 +53,8 @@ export class CompletionCard implements IDisposable {
 			data: { index: rollout.index },
 		});
 		this.#choose = button({
-			label: `Choose completion ${rollout.index}`,
-			title: 'Choose to compare or to export (v)',
+			label: `Select completion ${rollout.index}`,
+			title: 'Select to compare or export (v)',
 			icon: 'check',
 			appearance: 'icon',
 			pressed: context.isChosen(rollout.index),
@@ -121,13 +121,13 @@ export class CompletionCard implements IDisposable {
 		);
 	}
 
-	/** "×3 identical", which expands and folds; on the others of an expanded fold which one they repeat. */
+	/** "×3 identical", a toggle; other members of an expanded fold name the completion they repeat. */
 	#fold(): HTMLElement | null {
 		const { index } = this.rollout;
 		const fold = this.#context.fold(index);
 		if (fold === null) return null;
 		if (fold.first !== index) return element('span', { class: 'quiet' }, `same as #${fold.first}`);
-		const title = `${fold.expanded ? 'Fold' : 'Show'} the completions that are identical to #${index} (i)`;
+		const title = `${fold.expanded ? 'Collapse' : 'Expand'} completions identical to #${index} (i)`;
 		return element(
 			'button',
 			{
@@ -154,7 +154,7 @@ export class CompletionCard implements IDisposable {
 			action(`Copy completion ${index}`, 'Copy', 'copy', () => context.copy(index, 'completion')),
 			action(`Copy completion ${index} as JSON`, 'Copy as JSON', 'braces', () => context.copy(index, 'json')),
 			action(`Open completion ${index} as text`, 'Open as text', 'open', () => context.openText(index)),
-			// Of one text the inspector has nothing to add.
+			// The transcript view adds nothing to a single message.
 			(this.rollout.turns ?? null) !== null &&
 				action(`Inspect the messages of completion ${index}`, 'Open as transcript', 'log', () =>
 					context.openTranscript(index),
@@ -166,17 +166,16 @@ export class CompletionCard implements IDisposable {
 	#rewards(): HTMLElement {
 		const { rollout } = this;
 		const { weights, sums, largestAdvantage } = this.#context;
-		// Another trainer's numbers beside a reward need not add up to it.
+		// Components that another trainer records need not sum to the reward.
 		const [first, next] = sums && addsUp(rollout, weights) ? ['= ', '+ '] : ['with ', '· '];
 		const parts = rollout.rewards.map(([name, value], i) => {
 			const weight = weights.get(name);
 			return element(
 				'span',
-				{ class: 'component', title: value === null ? 'This reward does not apply here' : '' },
+				{ class: 'component', title: value === null ? 'This reward does not apply to this row' : '' },
 				element('span', { class: 'quiet' }, i === 0 ? first : next, plainLabel(name, 60), ' '),
 				formatNumber(value, 3),
-				weight !== undefined &&
-					element('span', { class: 'quiet', title: 'Weight in the sum' }, ` × ${formatNumber(weight, 3)}`),
+				weight !== undefined && element('span', { class: 'quiet', title: 'Weight' }, ` × ${formatNumber(weight, 3)}`),
 			);
 		});
 		return element(
@@ -197,8 +196,8 @@ export class CompletionCard implements IDisposable {
 			element(
 				'dd',
 				{ class: 'card-length' },
-				rollout.tokens === null ? `${formatCount(rollout.size)} characters` : `${formatCount(rollout.tokens)} tokens`,
-				(rollout.turns ?? null) !== null && `, ${rollout.turns} messages`,
+				rollout.tokens === null ? formatCounted(rollout.size, 'character') : formatCounted(rollout.tokens, 'token'),
+				(rollout.turns ?? null) !== null && `, ${formatCounted(rollout.turns, 'message')}`,
 			),
 		);
 	}
@@ -215,7 +214,7 @@ export class CompletionCard implements IDisposable {
 			this.#trace = traceCompletion(this.#text, this.#context.tags);
 			this.#context.traced(index, this.#trace);
 			const several = (this.rollout.turns ?? null) !== null;
-			// The tags of a template are of one text; in turns each has its own.
+			// Template tags apply to a single text; in a conversation each message has its own.
 			if (!several && this.rollout.textRecorded !== false) this.#drawFaults(this.#trace);
 			if (tokenView !== 'off' && this.#has(tokenView)) await this.#drawTokens(tokenView);
 			else if (several) await this.#drawTurns();
@@ -250,7 +249,7 @@ export class CompletionCard implements IDisposable {
 		if (first) requestAnimationFrame(() => body.reveal(first.start));
 	}
 
-	/** Whether a value of its tokens was recorded; older hosts say only that tokens were. */
+	/** Whether a token value was recorded; older extensions report only that tokens were. */
 	#has(view: TokenValue): boolean {
 		return this.rollout.tokenValues?.includes(view) ?? (this.rollout.hasTokens && view === 'logprob');
 	}
@@ -265,7 +264,7 @@ export class CompletionCard implements IDisposable {
 		fill(this.#holder, body.element);
 	}
 
-	/** What takes a closer look at the text comes after it is drawn. */
+	/** Analyzes the text after it is drawn. */
 	#look(): void {
 		if (this.#disposed || this.#trace === null) return;
 		const findings = findInText(this.#trace, this.#context.tags);
@@ -279,7 +278,7 @@ export class CompletionCard implements IDisposable {
 		this.#context.found(this.rollout.index, findings);
 	}
 
-	/** How often each behavior shows, and what else is remarkable; a click shows the places, one after the other. */
+	/** Counts of behaviors and other findings; a click steps through the occurrences. */
 	#drawMarks(trace: CompletionTrace, { faithfulness, repetition, mix, marks }: TextFindings): void {
 		const chips: HTMLElement[] = [];
 		const all = [...trace.marks, ...marks];
@@ -299,12 +298,12 @@ export class CompletionCard implements IDisposable {
 		}
 		if (repetition) {
 			const share = formatPercent(repetition.share, 0);
-			chip('repeated', `Repeats itself: ${share}`, `${share} of all four words in a row stood there before`, true);
+			chip('repeated', `Repeats itself: ${share}`, `${share} of 4-grams are repeated`, true);
 		}
 		if (mix) chip('foreign', `Mixes languages: ${mixWords(mix)}`, markNames.foreign.title, true);
 		for (const [behaviour, count] of trace.behaviours as ReadonlyMap<Behaviour, number>) {
 			const kind: MarkKind = `behaviour-${behaviour}`;
-			chip(kind, `${markNames[kind].name} ${count}`, `${markNames[kind].title}. Show the places.`);
+			chip(kind, `${markNames[kind].name} ${count}`, `${markNames[kind].title}. Click to step through.`);
 		}
 		fill(this.#marks, ...chips);
 		this.#marks.hidden = chips.length === 0;
@@ -341,18 +340,18 @@ export class CompletionCard implements IDisposable {
 	}
 }
 
-/** Why a card shows its text though its tokens were asked for. */
+/** Why a card shows text in token view. */
 function missingWords(rollout: RolloutDetail, view: TokenValue): string {
 	return rollout.hasTokens
-		? `${tokenViewNames[view]} of its tokens was not recorded.`
-		: 'Its tokens were not recorded.';
+		? `${tokenViewNames[view]} was not recorded for this completion.`
+		: 'Tokens were not recorded for this completion.';
 }
 
 export function verdict(rollout: RolloutDetail): HTMLElement | null {
 	if (rollout.correct === null) return null;
 	return rollout.correct
 		? element('span', { class: 'badge right' }, '✓ Correct')
-		: element('span', { class: 'badge wrong' }, '✗ Wrong');
+		: element('span', { class: 'badge wrong' }, '✗ Incorrect');
 }
 
 /** The card in one sentence, for screen readers. */
@@ -360,7 +359,11 @@ export function cardLabel(rollout: RolloutDetail, fold: FoldMark | null = null):
 	const parts = [`Completion ${rollout.index}`];
 	if (rollout.correct !== null) parts.push(rollout.correct ? 'correct' : 'wrong');
 	parts.push(`reward ${formatNumber(rollout.reward, 4)}`, `advantage ${signedNumber(rollout.advantage)}`);
-	parts.push(rollout.tokens === null ? `${rollout.size} characters` : `${rollout.tokens} tokens`);
+	parts.push(
+		rollout.tokens === null
+			? `${formatCounted(rollout.size, 'character')}`
+			: `${formatCounted(rollout.tokens, 'token')}`,
+	);
 	if (rollout.truncated !== false) parts.push(rollout.truncated ? 'truncated' : 'truncation not recorded');
 	if (fold?.first === rollout.index) parts.push(`${fold.count} identical, ${fold.expanded ? 'expanded' : 'folded'}`);
 	else if (fold) parts.push(`identical to ${fold.first}`);

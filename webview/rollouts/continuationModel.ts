@@ -13,7 +13,7 @@ import { placeKey } from './chosen.ts';
 import { type Draft, type KeptContinuations, maxKeptCharacters } from './keptContinuations.ts';
 import type { Ask } from './rolloutsModel.ts';
 
-/** What the policy made of one beginning. */
+/** A continuation that the policy generated from a prefix. */
 export interface Continued {
 	readonly number: number;
 	readonly place: Place;
@@ -33,12 +33,12 @@ export interface ContinuedText {
 	readonly policy: PolicyContent;
 }
 
-/** Continuations that are kept. */
-const mostKept = 20;
-/** Completions whose edited prefix is kept. */
+/** Max continuations kept. */
+const maxKept = 20;
+/** Max completions whose edited prefix is kept. */
 const maxDrafts = 5;
 
-/** *Continue from Here*: one completion, who goes on from it, and what came of the beginnings that were tried. */
+/** *Continue from Here*: the completion, the policy, and the continuations generated so far. */
 export class ContinuationModel extends Disposable {
 	readonly #ask: Ask;
 	readonly #post: (command: MicroscopeCommand) => void;
@@ -47,7 +47,7 @@ export class ContinuationModel extends Disposable {
 	readonly #drafted = this.register(new Emitter<void>());
 	/** A prefix or a setting was edited. */
 	readonly onDraft = this.#drafted.event;
-	/** By completion, the last that was edited at the end. */
+	/** By completion, the most recently edited last. */
 	readonly #drafts = new Map<string, Draft>();
 	#abort: AbortController | null = null;
 	#last = 0;
@@ -66,13 +66,13 @@ export class ContinuationModel extends Disposable {
 		return this.made.find(({ state }) => state === 'running') ?? null;
 	}
 
-	/** Of the open completion. */
+	/** Continuations of the open completion. */
 	get own(): readonly Continued[] {
 		const place = this.content?.place;
 		return place === undefined ? [] : this.made.filter((one) => placeKey(one.place) === placeKey(place));
 	}
 
-	/** What was edited of a completion and not sent yet. */
+	/** The unsent prefix of a completion. */
 	draft(place: Place): Draft | null {
 		return this.#drafts.get(placeKey(place)) ?? null;
 	}
@@ -86,7 +86,7 @@ export class ContinuationModel extends Disposable {
 		this.#drafted.fire();
 	}
 
-	/** What outlives the page: the newest first, as much as {@link maxKeptCharacters} holds. */
+	/** What is saved: newest first, up to {@link maxKeptCharacters}. */
 	kept(): KeptContinuations {
 		let left = maxKeptCharacters;
 		const fits = (length: number) => {
@@ -98,7 +98,7 @@ export class ContinuationModel extends Disposable {
 			.filter(({ prefix, text }) => fits(prefix.length + text.length))
 			.map(({ state, failure, ...one }) => ({
 				...one,
-				// Nobody generates for a page that was made anew.
+				// After a reload nothing is generating any more.
 				state: state === 'running' ? ('stopped' as const) : state,
 				failure: failure === null ? null : failure.toString().slice(0, 2000),
 			}));
@@ -128,7 +128,7 @@ export class ContinuationModel extends Disposable {
 			const text = rollout.rollout.completion ?? (await this.#ask('loadCompletion', place, abort.signal)).completion;
 			const tokens = rollout.rollout.hasTokens ? await this.#ask('loadTokens', place, abort.signal) : null;
 			if (abort.signal.aborted) return;
-			// Tokens that do not spell the text name no places in it.
+			// Tokens that do not spell the text cannot be mapped to offsets in it.
 			const spelt = tokens?.text.join('').startsWith(text.slice(0, 100_000)) ? tokens : null;
 			this.content = { place, rollout, text, tokens: spelt, policy };
 		} catch (error) {
@@ -147,7 +147,7 @@ export class ContinuationModel extends Disposable {
 		const begun: Continued = {
 			...{ number: this.#last, place, prefix, text: '', state: 'running', ended: false, failure: null, temperature },
 		};
-		this.made = [begun, ...this.made].slice(0, mostKept);
+		this.made = [begun, ...this.made].slice(0, maxKept);
 		this.#post({ type: 'continueFrom', continuation: this.#last, ...place, prefix, ...settings });
 		this.#changed.fire();
 	}

@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatCount, formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { TraceTags } from '../../src/core/trace/trace.ts';
 import { longestPrefix } from '../../src/protocol/microscopeMessages.ts';
 import { button, textField } from '../lib/controls.ts';
@@ -14,7 +14,7 @@ import type { ContinuationModel, Continued } from './continuationModel.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import { TokenBody } from './tokenBody.ts';
 
-/** Where the beginning that is offered first ends: before the thinking is closed, else before the answer, else all of it. */
+/** End of the default prefix: before thinking is closed, else before the answer, else the whole text. */
 export function firstCut(text: string, tags: TraceTags): number {
 	const { trace } = traceCompletion(text, tags);
 	if (trace.thinkSpan && trace.thinkSpan.end > trace.thinkSpan.start) return trace.thinkSpan.end;
@@ -27,7 +27,7 @@ function stateWords({ state, ended, failure, temperature }: Continued): string {
 		case 'running':
 			return `generating… · ${at}`;
 		case 'finished':
-			return `${ended ? 'came to its end' : 'cut off at the limit of tokens'} · ${at}`;
+			return `${ended ? 'finished (EOS)' : 'truncated'} · ${at}`;
 		case 'stopped':
 			return `stopped · ${at}`;
 		case 'failed':
@@ -35,7 +35,7 @@ function stateWords({ state, ended, failure, temperature }: Continued): string {
 	}
 }
 
-/** *Continue from Here*: cut a completion, edit its beginning, and see how the policy goes on from there. */
+/** *Continue from Here*: cut a completion, edit the prefix, and let the policy continue it. */
 export class ContinueView extends Disposable {
 	readonly element = element('section', { class: 'continue-view', aria: { label: 'Continue from here' } });
 	readonly #model: RolloutsModel;
@@ -45,12 +45,12 @@ export class ContinueView extends Disposable {
 	readonly #policy = element('p', { class: 'quiet', role: 'status' });
 	readonly #beginning = element('textarea', {
 		class: 'beginning',
-		aria: { label: 'Beginning to go on from' },
+		aria: { label: 'Prefix to continue from' },
 		attributes: { spellcheck: 'false', rows: 10, maxlength: longestPrefix },
 	}) as HTMLTextAreaElement;
 	readonly #count = element('span', { class: 'quiet' });
 	readonly #temperature = textField({ label: 'Temperature', onInput: () => this.#keep() });
-	readonly #tokens = textField({ label: 'New tokens at most', onInput: () => this.#keep() });
+	readonly #tokens = textField({ label: 'Max new tokens', onInput: () => this.#keep() });
 	readonly #generate = button({
 		label: 'Continue from Here',
 		appearance: 'primary',
@@ -85,7 +85,7 @@ export class ContinueView extends Disposable {
 		this.register({ dispose: () => this.#clear() });
 	}
 
-	/** Opens the completion of the model. */
+	/** Shows the model's completion. */
 	update(): void {
 		const place = this.#model.one;
 		if (place === null || placeKey(place) === this.#place) return;
@@ -105,9 +105,9 @@ export class ContinueView extends Disposable {
 			fill(
 				this.element,
 				emptyState({
-					title: 'This completion cannot be shown',
+					title: 'Cannot show this completion',
 					text: failure.toString(),
-					actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
+					actions: [{ label: 'Back to Group', run: () => this.#model.setMode('group') }],
 				}),
 			);
 			return;
@@ -133,8 +133,8 @@ export class ContinueView extends Disposable {
 		const { ready, message, action } = policy;
 		fill(
 			this.#policy,
-			!ready && element('span', { class: 'badge warning' }, 'Not now'),
-			ready ? `Goes on: ${message}` : ` ${message}${action === null ? '' : ` ${action}`}`,
+			!ready && element('span', { class: 'badge warning' }, 'Unavailable'),
+			ready ? `Policy: ${message}` : ` ${message}${action === null ? '' : ` ${action}`}`,
 		);
 		const draft = this.#made.draft(place);
 		this.#beginning.value = draft?.prefix ?? text.slice(0, firstCut(text, tags));
@@ -157,8 +157,8 @@ export class ContinueView extends Disposable {
 		}
 		fill(this.#original, this.#body.element);
 		const cut = button({
-			label: 'Cut at the Cursor',
-			title: 'Takes away what is behind the cursor (Alt+Delete)',
+			label: 'Cut at Cursor',
+			title: 'Delete everything after the cursor (Alt+Delete)',
 			onClick: () => this.#cut(),
 		});
 		fill(
@@ -166,7 +166,7 @@ export class ContinueView extends Disposable {
 			element(
 				'div',
 				{ class: 'one-head' },
-				button({ label: 'Back to the Group', icon: 'previous', onClick: () => this.#model.setMode('group') }).element,
+				button({ label: 'Back to Group', icon: 'previous', onClick: () => this.#model.setMode('group') }).element,
 				this.#title,
 				element('span', { class: 'quiet' }, this.#model.placeText(place)),
 			),
@@ -184,8 +184,8 @@ export class ContinueView extends Disposable {
 							'p',
 							{ class: 'quiet note' },
 							tokens
-								? 'Click a token, or press Enter on it, to cut there.'
-								: 'Its tokens were not recorded: cut in the text at the right.',
+								? 'Click a token or press Enter on it to cut there.'
+								: 'Tokens were not recorded. Cut in the text field instead.',
 						),
 					),
 					this.#original,
@@ -194,13 +194,13 @@ export class ContinueView extends Disposable {
 					'div',
 					{ class: 'continue-column' },
 					this.#policy,
-					element('div', { class: 'continue-label' }, element('strong', null, 'Beginning'), this.#count, cut.element),
+					element('div', { class: 'continue-label' }, element('strong', null, 'Prefix'), this.#count, cut.element),
 					this.#beginning,
 					element(
 						'div',
 						{ class: 'continue-tools' },
 						element('span', { class: 'labelled' }, 'Temperature', this.#temperature.element),
-						element('span', { class: 'labelled' }, 'New tokens', this.#tokens.element),
+						element('span', { class: 'labelled' }, 'Max new tokens', this.#tokens.element),
 						this.#generate.element,
 						this.#stop.element,
 					),
@@ -234,7 +234,7 @@ export class ContinueView extends Disposable {
 		const named = [...new Set(hidden.map(({ label }) => label))].slice(0, 4).join(', ');
 		setText(
 			this.#count,
-			`${formatCount(value.length)} characters${hidden.length > 0 ? `, ${hidden.length} of them not seen (${named})` : ''}`,
+			`${formatCounted(value.length, 'character')}${hidden.length > 0 ? `, ${hidden.length} invisible (${named})` : ''}`,
 		);
 	}
 
@@ -244,12 +244,12 @@ export class ContinueView extends Disposable {
 		const temperature = Number(this.#temperature.value.replace(',', '.'));
 		const maxTokens = Number(this.#tokens.value);
 		if (!(temperature >= 0 && temperature <= 10)) {
-			this.#say('The temperature is a number from 0 to 10.');
+			this.#say('Temperature must be a number from 0 to 10.');
 			this.#temperature.focus();
 			return;
 		}
 		if (!Number.isInteger(maxTokens) || maxTokens < 1 || maxTokens > 100_000) {
-			this.#say('The number of new tokens is from 1 to 100 000.');
+			this.#say('Max new tokens must be from 1 to 100,000.');
 			this.#tokens.focus();
 			return;
 		}
@@ -268,9 +268,7 @@ export class ContinueView extends Disposable {
 					label: `Continuation ${one.number}`,
 					trace: traceCompletion(text, tags),
 					found: [
-						...(one.prefix === ''
-							? []
-							: [{ start: 0, end: one.prefix.length, kind: 'common', title: 'The beginning' }]),
+						...(one.prefix === '' ? [] : [{ start: 0, end: one.prefix.length, kind: 'common', title: 'Prefix' }]),
 						{ start: one.prefix.length, end: text.length, kind: 'differs' },
 					],
 					behaviours: true,

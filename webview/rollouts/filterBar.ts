@@ -5,10 +5,10 @@ import { element, setText } from '../lib/dom.ts';
 import { activeFilters, type Filters, parseBound } from './filters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
-/** A person types; the step is searched when they pause. */
+/** Delay between typing and searching. */
 const typingMs = 200;
 
-/** Search and filters of the open step, and how much passes them. */
+/** Search and filters of the open step, with the number of matches. */
 export class FilterBar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -52,8 +52,8 @@ export class FilterBar extends Disposable {
 					if (value !== null) soon(() => set({ [key]: value === 'none' ? null : value }));
 				},
 			});
-		this.#low = bound('Lowest reward', 'min', 'rewardLow');
-		this.#high = bound('Highest reward', 'max', 'rewardHigh');
+		this.#low = bound('Min reward', 'min', 'rewardLow');
+		this.#high = bound('Max reward', 'max', 'rewardHigh');
 		this.#advantage = dropdown({
 			label: 'Advantage',
 			choices: [
@@ -68,10 +68,10 @@ export class FilterBar extends Disposable {
 		this.#correctness = dropdown({
 			label: 'Correctness',
 			choices: [
-				{ value: 'any', label: 'Right or wrong' },
+				{ value: 'any', label: 'Any correctness' },
 				{ value: 'correct', label: 'Correct' },
-				{ value: 'wrong', label: 'Wrong' },
-				{ value: 'unknown', label: 'Not judged' },
+				{ value: 'wrong', label: 'Incorrect' },
+				{ value: 'unknown', label: 'Not scored' },
 			],
 			value: filters.correctness,
 			onChange: (value) => set({ correctness: value as Filters['correctness'] }),
@@ -89,7 +89,7 @@ export class FilterBar extends Disposable {
 		});
 		this.#hideDead = checkbox({
 			label: 'Hide dead groups',
-			title: 'Groups whose rewards are all equal teach nothing',
+			title: 'Groups with equal rewards have zero advantage and no gradient',
 			checked: filters.hideDead,
 			onChange: (hideDead) => set({ hideDead }),
 		});

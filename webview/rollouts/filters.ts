@@ -6,13 +6,13 @@ export const correctnesses = ['any', 'correct', 'wrong', 'unknown'] as const;
 export const truncations = ['any', 'truncated', 'complete', 'unknown'] as const;
 
 export const filtersSchema = v.object({
-	/** Bounds of the total reward, both included; null: no bound. A rollout without a reward fails any bound. */
+	/** Inclusive bounds of the total reward; null: no bound. A rollout without a reward fails any bound. */
 	rewardLow: v.nullable(v.number()),
 	rewardHigh: v.nullable(v.number()),
 	advantage: v.picklist(advantageSigns),
 	correctness: v.picklist(correctnesses),
 	truncation: v.picklist(truncations),
-	/** Leave out groups whose rewards are all equal. */
+	/** Hides groups whose rewards are all equal. */
 	hideDead: v.boolean(),
 	text: v.string(),
 });
@@ -28,7 +28,7 @@ export const noFilters: Filters = {
 	text: '',
 };
 
-/** A bound as typed: empty is none; null for what is no number. */
+/** Parses a bound; empty: no bound, null: not a number. */
 export function parseBound(text: string): number | 'none' | null {
 	const trimmed = text.trim().replace('\u2212', '-').replace(',', '.');
 	if (trimmed === '') return 'none';
@@ -36,7 +36,7 @@ export function parseBound(text: string): number | 'none' | null {
 	return Number.isFinite(value) ? value : null;
 }
 
-/** How many conditions are set; the text counts as one. */
+/** Number of active conditions; the text counts as one. */
 export function activeFilters(filters: Filters): number {
 	let active = 0;
 	if (filters.rewardLow !== null || filters.rewardHigh !== null) active++;
@@ -48,7 +48,7 @@ export function activeFilters(filters: Filters): number {
 	return active;
 }
 
-/** Occurrences of the searched text: group -> index of the rollout -> count. */
+/** Occurrences of the search text: group -> rollout index -> count. */
 export type Found = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
 export function foundFromColumns(columns: {
@@ -66,7 +66,7 @@ export function foundFromColumns(columns: {
 	return found;
 }
 
-/** Advantages are floating point sums; this is far below any that moves a policy. */
+/** Advantages are floating-point sums; anything below this counts as zero. */
 const zeroAdvantage = 1e-9;
 
 function signMatches(advantage: number | null, wanted: Filters['advantage']): boolean {
@@ -77,8 +77,8 @@ function signMatches(advantage: number | null, wanted: Filters['advantage']): bo
 }
 
 /**
- * Whether row `i` of a group passes. `found` is null while the text search has not answered: the text condition then
- * lets everything pass, so that nothing flickers away and back.
+ * Whether row `i` of a group matches. `found` is null while the text search is pending: the text condition then matches
+ * everything, so that rows do not flicker.
  */
 export function rowPasses(group: GroupSummary, i: number, filters: Filters, found: Found | null): boolean {
 	if (filters.hideDead && group.dead) return false;
@@ -101,13 +101,13 @@ export function rowPasses(group: GroupSummary, i: number, filters: Filters, foun
 
 export interface FilteredGroup {
 	readonly summary: GroupSummary;
-	/** Rows (positions in the summary's columns) that pass, in file order. */
+	/** Matching rows (positions in the summary's columns), in file order. */
 	readonly rows: readonly number[];
-	/** Occurrences of the searched text in the rows that pass. */
+	/** Occurrences of the search text in the matching rows. */
 	readonly occurrences: number;
 }
 
-/** Groups with at least one passing row, in file order. */
+/** Groups with at least one matching row, in file order. */
 export function filterGroups(groups: readonly GroupSummary[], filters: Filters, found: Found | null): FilteredGroup[] {
 	const passing: FilteredGroup[] = [];
 	for (const summary of groups) {

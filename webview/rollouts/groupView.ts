@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText, setTitle } from '../lib/dom.ts';
@@ -20,19 +20,19 @@ import { tokenLegend } from './tokenLegend.ts';
 import { tokenViewNames } from './tokenScale.ts';
 import { TurnsBody } from './turnsBody.ts';
 
-/** Groups whose completions are all shorter are shown as a grid, so that all are seen at once. */
+/** Groups whose completions are all shorter than this are shown as a grid. */
 const shortCompletion = 900;
-/** Below this width of the pane, in pixels, columns would be too narrow to read. */
+/** Min width of the pane for columns, in pixels. */
 const narrowPane = 560;
 
-/** The layout that `auto` stands for. */
+/** Resolves the layout `auto`. */
 export function resolveLayout(layout: Layout, longest: number, width: number): Exclude<Layout, 'auto'> {
 	if (layout !== 'auto') return layout;
 	if (width < narrowPane) return 'stacked';
 	return longest <= shortCompletion ? 'grid' : 'columns';
 }
 
-/** The open group: prompt and expected answer on top, its completions side by side. */
+/** The open group: prompt and expected answer, then its completions side by side. */
 export class GroupView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -40,10 +40,10 @@ export class GroupView extends Disposable {
 	readonly #say: (text: string) => void;
 	readonly #title = element('h2', { class: 'group-title' });
 	readonly #numbers = element('p', { class: 'group-numbers' });
-	/** How many a person has rated, or why a rating was not saved. */
+	/** How many completions are rated, or why a rating was not saved. */
 	readonly #rated = element('p', { class: 'group-rated quiet', role: 'status' });
 	readonly #prompt = element('div', { class: 'prompt' });
-	readonly #scale = element('div', { class: 'legend', aria: { label: 'Scale of the tokens' }, role: 'group' });
+	readonly #scale = element('div', { class: 'legend', aria: { label: 'Token color scale' }, role: 'group' });
 	readonly #legend: MarkLegend;
 	readonly #head: HTMLElement;
 	readonly #tools: HTMLElement;
@@ -54,7 +54,7 @@ export class GroupView extends Disposable {
 	#promptBody: TextBody | TurnsBody | null = null;
 	#shown = '';
 	#promptShown = '';
-	/** By completion, how many places of each kind of mark it has. */
+	/** By completion, the number of highlights of each kind. */
 	#counts = new Map<number, ReadonlyMap<MarkKind, number>>();
 	#width = 1000;
 	#largestAdvantage = 0;
@@ -123,7 +123,7 @@ export class GroupView extends Disposable {
 		this.register({ dispose: () => resize.disconnect() });
 	}
 
-	/** Draws what the model holds; the same group with the same view is left as it is. */
+	/** Draws the model's group unless it is shown with the same settings already. */
 	update(): void {
 		const { stepContent, groupContent } = this.#model;
 		const loading = stepContent.state === 'loading' || groupContent.state === 'loading';
@@ -133,9 +133,9 @@ export class GroupView extends Disposable {
 			const { failure } = stepContent;
 			this.#showEmpty('failed', () =>
 				emptyState({
-					title: failure.reason === 'missing' ? 'The rollouts of this step are gone' : 'This step cannot be shown',
+					title: failure.reason === 'missing' ? 'The rollouts of this step were deleted' : 'Cannot show this step',
 					text: failure.toString(),
-					actions: [{ label: 'Try Again', run: () => this.#model.retry() }],
+					actions: [{ label: 'Retry', run: () => this.#model.retry() }],
 				}),
 			);
 			return;
@@ -143,9 +143,9 @@ export class GroupView extends Disposable {
 		if (groupContent.state === 'failed') {
 			this.#showEmpty('failed', () =>
 				emptyState({
-					title: 'This group cannot be shown',
+					title: 'Cannot show this group',
 					text: groupContent.failure.toString(),
-					actions: [{ label: 'Try Again', run: () => this.#model.retry() }],
+					actions: [{ label: 'Retry', run: () => this.#model.retry() }],
 				}),
 			);
 			return;
@@ -153,8 +153,8 @@ export class GroupView extends Disposable {
 		if (stepContent.state === 'ready' && stepContent.value.groups.length === 0) {
 			this.#showEmpty('empty-step', () =>
 				emptyState({
-					title: 'This step holds no rollouts',
-					text: 'Its file has no line that could be read.',
+					title: 'No rollouts in this step',
+					text: 'Its file has no readable line.',
 					actions: [],
 				}),
 			);
@@ -163,8 +163,8 @@ export class GroupView extends Disposable {
 		if (stepContent.state === 'ready' && this.#model.groups.length === 0) {
 			this.#showEmpty('filtered', () =>
 				emptyState({
-					title: 'No rollout of this step passes the filters',
-					text: 'Change or clear the filters, or choose another step.',
+					title: 'No rollouts match the filters',
+					text: 'Change or clear the filters, or open another step.',
 					actions: [{ label: 'Clear Filters', run: () => this.#model.clearFilters() }],
 				}),
 			);
@@ -175,7 +175,7 @@ export class GroupView extends Disposable {
 		this.#drawCards();
 	}
 
-	/** Marks the chosen completion; `focus` brings it into view and moves the keyboard there. */
+	/** Marks the current completion; `focus` scrolls to it and focuses it. */
 	select(focus: boolean): void {
 		this.#strip.select(this.#model.index, focus);
 	}
@@ -184,7 +184,7 @@ export class GroupView extends Disposable {
 		this.#strip.updateChosen();
 	}
 
-	/** Takes over choices that keys made. */
+	/** Updates the controls after a key changed a setting. */
 	syncChoices(): void {
 		this.#order.setValue(this.#model.rowOrder);
 		this.#layoutChoice.setValue(this.#model.layout);
@@ -209,17 +209,13 @@ export class GroupView extends Disposable {
 		const right = judged.filter(Boolean).length;
 		fill(
 			this.#numbers,
-			element('span', { title: 'Mean of the total rewards' }, `mean ${formatNumber(summary.mean, 3)}`),
-			element(
-				'span',
-				{ title: 'Sample standard deviation of the rewards (n - 1)' },
-				`std ${formatNumber(summary.std, 3)}`,
-			),
+			element('span', { title: 'Mean total reward' }, `mean ${formatNumber(summary.mean, 3)}`),
+			element('span', { title: 'Sample standard deviation of rewards (n - 1)' }, `SD ${formatNumber(summary.std, 3)}`),
 			judged.length > 0 && element('span', null, `${right} of ${judged.length} correct`),
 			summary.dead &&
 				element(
 					'span',
-					{ class: 'badge dead', title: 'All rewards are equal: every advantage is 0 and the group teaches nothing' },
+					{ class: 'badge dead', title: 'All rewards are equal, so every advantage is 0 and there is no gradient' },
 					'Dead group',
 				),
 		);
@@ -230,14 +226,14 @@ export class GroupView extends Disposable {
 			? new TurnsBody({ label: 'Prompt', content: { turns: promptTurns, parents: null }, tags: noTags, search: '' })
 			: new TextBody({ label: 'Prompt', trace: traceCompletion(prompt, noTags), found: [], behaviours: false });
 		const copy = button({
-			label: 'Copy the prompt',
+			label: 'Copy prompt',
 			icon: 'copy',
 			appearance: 'icon',
 			onClick: () => this.copy(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? null, 'prompt'),
 		});
 		const search = button({
 			label: 'Search on this problem',
-			title: 'Let a policy think longer about this problem, and watch its tree',
+			title: 'Run a search on this problem and watch its tree',
 			icon: 'branch',
 			appearance: 'icon',
 			onClick: () => this.#searchProblem(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? null),
@@ -314,7 +310,7 @@ export class GroupView extends Disposable {
 				element(
 					'p',
 					{ class: 'hidden-note' },
-					`${hidden} more ${hidden === 1 ? 'completion is' : 'completions are'} hidden by the filters. `,
+					`${formatCounted(hidden, 'more completion')} hidden by the filters. `,
 					button({ label: 'Clear Filters', onClick: () => model.clearFilters() }).element,
 				),
 		);
@@ -323,7 +319,7 @@ export class GroupView extends Disposable {
 		this.#offerTokens();
 		this.#legend.update([]);
 		this.select(focused);
-		// Whoever folds with the keyboard stays on the button.
+		// Keeps the focus on the fold button after a key press.
 		if (focused && onFold) this.#strip.element.querySelector<HTMLElement>('.card.selected .fold')?.focus();
 	}
 
@@ -336,7 +332,7 @@ export class GroupView extends Disposable {
 		this.#strip.updateRatings();
 	}
 
-	/** Only what was recorded can be chosen. */
+	/** Offers only the token values that were recorded. */
 	#offerTokens(): void {
 		const { groupContent, tokenView } = this.#model;
 		const rollouts = groupContent.state === 'ready' ? groupContent.value.rollouts : [];
@@ -349,7 +345,7 @@ export class GroupView extends Disposable {
 			this.#tokenChoice.setChoices(choices, tokenView);
 		}
 		this.#tokenChoice.setDisabled(views.length === 0);
-		setTitle(this.#tokenChoice.element, views.length === 0 ? 'The tokens of these completions were not recorded' : '');
+		setTitle(this.#tokenChoice.element, views.length === 0 ? 'Tokens were not recorded for these completions' : '');
 		const shown = tokenView !== 'off' && recorded.has(tokenView);
 		this.#scale.hidden = !shown;
 		this.#legend.element.hidden = shown;

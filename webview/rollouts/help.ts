@@ -3,7 +3,7 @@ import { showDialog } from '../lib/dialog.ts';
 import { element } from '../lib/dom.ts';
 import { bindings } from './keys.ts';
 
-/** The list of keys, as a modal dialog; Escape closes it and gives the focus back. */
+/** Modal dialog with the keyboard shortcuts. */
 export class Help {
 	readonly element: HTMLDialogElement;
 
@@ -20,7 +20,7 @@ export class Help {
 					element('dd', null, does),
 				]),
 			),
-			element('p', { class: 'quiet' }, 'Lists take the arrow keys, Home, End, Page Up and Page Down.'),
+			element('p', { class: 'quiet' }, 'In lists, use the arrow keys, Home, End, Page Up, and Page Down.'),
 			button({ label: 'Close', appearance: 'primary', onClick: () => this.element.close() }).element,
 		);
 	}

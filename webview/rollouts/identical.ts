@@ -1,15 +1,15 @@
 import type { RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 
-/** Completions of a group that show the same text, rewards and facts. */
+/** Completions of a group with the same text, rewards and facts. */
 export interface Fold {
-	/** The first of them, which stands for all. */
+	/** The first of them, which represents all. */
 	readonly rollout: RolloutDetail;
 	readonly others: readonly RolloutDetail[];
 }
 
 /**
- * Folds completions that a card would draw alike into the first of each, in the order given. What cannot be compared
- * stays apart: a text that is not loaded or was not recorded, and completions of several messages.
+ * Folds completions that look the same into the first of them, in the given order. Completions that cannot be compared
+ * are not folded: unloaded or unrecorded texts, and conversations.
  */
 export function foldIdentical(rollouts: readonly RolloutDetail[]): Fold[] {
 	const folds = new Map<string, { rollout: RolloutDetail; others: RolloutDetail[] }>();
@@ -26,21 +26,21 @@ export function foldIdentical(rollouts: readonly RolloutDetail[]): Fold[] {
 	return [...folds.values()];
 }
 
-/** How a card shows the fold that its completion is in. */
+/** How a card shows its fold. */
 export interface FoldMark {
-	/** Completions of the fold, this one included. */
+	/** Size of the fold, including this completion. */
 	readonly count: number;
-	/** Index of the completion that stands for all. */
+	/** Index of the representative. */
 	readonly first: number;
 	readonly expanded: boolean;
 }
 
-/** The completions that are shown: of each fold the first, or all of them where it is expanded. */
+/** Visible completions: the first of each fold, or all of an expanded one. */
 export function shownOfFolds(folds: readonly Fold[], expanded: ReadonlySet<number>): RolloutDetail[] {
 	return folds.flatMap(({ rollout, others }) => (expanded.has(rollout.index) ? [rollout, ...others] : [rollout]));
 }
 
-/** The fold of a completion; null: nothing is identical to it. */
+/** The fold of a completion; null: it is unique. */
 export function foldOf(folds: readonly Fold[], index: number | null): Fold | null {
 	return (
 		folds.find(
@@ -52,7 +52,7 @@ export function foldOf(folds: readonly Fold[], index: number | null): Fold | nul
 
 const maxNamed = 8;
 
-/** "#2, #4 and #7"; of many the first, and how many more. */
+/** "#2, #4 and #7"; of many, the first few and the number of others. */
 export function namesOf(rollouts: readonly RolloutDetail[]): string {
 	const names = rollouts.slice(0, maxNamed).map(({ index }) => `#${index}`);
 	const more = rollouts.length - names.length;

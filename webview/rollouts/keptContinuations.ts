@@ -3,14 +3,14 @@ import { placeSchema } from '../../src/protocol/rolloutsMessages.ts';
 
 const text = (max: number) => v.pipe(v.string(), v.maxLength(max));
 
-/** Characters of all texts together that outlive the page: each saving copies them. */
+/** Max characters of all saved texts together, as each save copies them. */
 export const maxKeptCharacters = 400_000;
 
-/** What was edited of a completion and not sent yet. */
+/** The unsent prefix of a completion. */
 export const draftSchema = v.object({
 	place: placeSchema,
 	prefix: text(maxKeptCharacters),
-	/** As they were typed. */
+	/** The settings as typed. */
 	temperature: text(100),
 	tokens: text(100),
 });

@@ -35,12 +35,12 @@ interface Binding {
 	readonly command: Command;
 	/** Values of `KeyboardEvent.key`. */
 	readonly keys: readonly string[];
-	/** As shown in the list of keys. */
+	/** Labels in the help dialog. */
 	readonly shown: readonly string[];
 	readonly does: string;
 }
 
-/** Every key of the panel; the list that `?` shows is drawn from this. */
+/** All keyboard shortcuts of the panel; the help dialog lists them. */
 export const bindings: readonly Binding[] = [
 	{ command: 'next-group', keys: ['j'], shown: ['j'], does: 'Next group' },
 	{ command: 'previous-group', keys: ['k'], shown: ['k'], does: 'Previous group' },
@@ -51,26 +51,26 @@ export const bindings: readonly Binding[] = [
 	{ command: 'first-group', keys: ['g'], shown: ['g'], does: 'First group' },
 	{ command: 'last-group', keys: ['G'], shown: ['G'], does: 'Last group' },
 	{ command: 'search', keys: ['/'], shown: ['/'], does: 'Search in this step' },
-	{ command: 'follow', keys: ['f'], shown: ['f'], does: 'Follow the newest step, or stay' },
-	{ command: 'tokens', keys: ['t'], shown: ['t'], does: 'Color tokens by the next value that was recorded' },
-	{ command: 'marks', keys: ['b'], shown: ['b'], does: 'Mark behaviors in the texts, or nothing' },
-	{ command: 'widest-spread', keys: ['w'], shown: ['w'], does: 'Group with the widest spread of rewards' },
-	{ command: 'fold', keys: ['i'], shown: ['i'], does: 'Expand or fold identical completions' },
-	{ command: 'choose', keys: ['v'], shown: ['v'], does: 'Choose the completion, to compare or to export' },
-	{ command: 'compare', keys: ['d'], shown: ['d'], does: 'Compare the chosen completion with another' },
+	{ command: 'follow', keys: ['f'], shown: ['f'], does: 'Toggle following new steps' },
+	{ command: 'tokens', keys: ['t'], shown: ['t'], does: 'Color tokens by the next recorded value' },
+	{ command: 'marks', keys: ['b'], shown: ['b'], does: 'Toggle behavior highlights' },
+	{ command: 'widest-spread', keys: ['w'], shown: ['w'], does: 'Group with the widest reward spread' },
+	{ command: 'fold', keys: ['i'], shown: ['i'], does: 'Expand or collapse identical completions' },
+	{ command: 'choose', keys: ['v'], shown: ['v'], does: 'Select the completion' },
+	{ command: 'compare', keys: ['d'], shown: ['d'], does: 'Compare with another completion' },
 	{ command: 'label', keys: ['s'], shown: ['s'], does: 'Label the steps of the completion' },
-	{ command: 'rate-higher', keys: ['+', '='], shown: ['+'], does: 'Rate the completion higher, from 3 of 5 on' },
-	{ command: 'rate-lower', keys: ['-'], shown: ['-'], does: 'Rate the completion lower' },
+	{ command: 'rate-higher', keys: ['+', '='], shown: ['+'], does: 'Raise rating (starts at 3 of 5)' },
+	{ command: 'rate-lower', keys: ['-'], shown: ['-'], does: 'Lower rating' },
 	{ command: 'unrate', keys: ['0'], shown: ['0'], does: 'Clear rating' },
 	{ command: 'continue', keys: ['e'], shown: ['e'], does: 'Continue from the completion' },
-	{ command: 'show-group', keys: ['1'], shown: ['1'], does: 'The group' },
-	{ command: 'show-compare', keys: ['2'], shown: ['2'], does: 'Two completions' },
-	{ command: 'show-training', keys: ['3'], shown: ['3'], does: 'The prompt over training' },
-	{ command: 'show-behaviours', keys: ['4'], shown: ['4'], does: 'Behaviors over training' },
+	{ command: 'show-group', keys: ['1'], shown: ['1'], does: 'Show group' },
+	{ command: 'show-compare', keys: ['2'], shown: ['2'], does: 'Show comparison' },
+	{ command: 'show-training', keys: ['3'], shown: ['3'], does: 'Show prompt over training' },
+	{ command: 'show-behaviours', keys: ['4'], shown: ['4'], does: 'Show behaviors over training' },
 	{ command: 'copy', keys: ['c'], shown: ['c'], does: 'Copy the completion' },
 	{ command: 'open-text', keys: ['o'], shown: ['o'], does: 'Open the completion as text' },
 	{ command: 'clear-filters', keys: ['x'], shown: ['x'], does: 'Clear search and filters' },
-	{ command: 'help', keys: ['?'], shown: ['?'], does: 'This list' },
+	{ command: 'help', keys: ['?'], shown: ['?'], does: 'Keyboard shortcuts' },
 ];
 
 export interface KeyPress {
@@ -78,13 +78,13 @@ export interface KeyPress {
 	readonly ctrlKey: boolean;
 	readonly altKey: boolean;
 	readonly metaKey: boolean;
-	/** Role or tag of what has the focus. */
+	/** Role or tag of the focused element. */
 	readonly focus: 'text' | 'choice' | 'other';
 }
 
 /**
- * The command of a key press; null: the key belongs to the browser, the control in focus, or VS Code. Fields take every
- * key; a choice (select, slider, radio) keeps its arrows and letters.
+ * The command of a key press; null: the key is for the browser, the focused control, or VS Code. Text fields take every
+ * key; selects, sliders and radio buttons keep arrows and letters.
  */
 export function commandOf(press: KeyPress): Command | null {
 	if (press.ctrlKey || press.altKey || press.metaKey) return null;

@@ -1,6 +1,6 @@
 import type { StepRating } from '../../src/protocol/stepLabel.ts';
 
-/** The ratings of a step, as PRM800K has them, and the keys that give them. */
+/** Step ratings of PRM800K and their keys. */
 export const ratings: readonly {
 	readonly rating: StepRating;
 	readonly name: string;
@@ -8,12 +8,12 @@ export const ratings: readonly {
 	readonly keys: readonly string[];
 	readonly shown: string;
 }[] = [
-	{ rating: -1, name: 'Wrong', sign: '✗', keys: ['-', 'a'], shown: '−' },
+	{ rating: -1, name: 'Incorrect', sign: '✗', keys: ['-', 'a'], shown: '−' },
 	{ rating: 0, name: 'Neutral', sign: '○', keys: ['0', 's'], shown: '0' },
-	{ rating: 1, name: 'Right', sign: '✓', keys: ['+', '=', 'd'], shown: '+' },
+	{ rating: 1, name: 'Correct', sign: '✓', keys: ['+', '=', 'd'], shown: '+' },
 ];
 
-/** What a key does to the steps; null: nothing. */
+/** The action of a key; null: none. */
 export function labelAction(
 	key: string,
 ):

@@ -6,7 +6,7 @@ import type { Place } from '../../src/protocol/rolloutsMessages.ts';
 import type { StepRating } from '../../src/protocol/stepLabel.ts';
 import type { Ask } from './rolloutsModel.ts';
 
-/** Earlier ratings that `undo` knows. */
+/** Max ratings that can be undone. */
 const mostUndo = 1000;
 
 export interface LabelledText extends LabelsContent {
@@ -16,8 +16,8 @@ export interface LabelledText extends LabelsContent {
 }
 
 /**
- * The steps of one completion and how a person rates them. Each rating is saved at once; what cannot be saved is taken back
- * and told.
+ * The steps of one completion and their human ratings. Each rating is saved at once; one that cannot be saved is undone
+ * and reported.
  */
 export class LabelModel extends Disposable {
 	readonly #ask: Ask;
@@ -45,7 +45,7 @@ export class LabelModel extends Disposable {
 		return this.content?.ratings.filter((rating) => rating !== null).length ?? 0;
 	}
 
-	/** @param rule null: as it was labeled before, or as its text suggests */
+	/** @param rule how steps are split; null: as labeled before, or detected from the text */
 	async open(place: Place, rule: string | null = null): Promise<void> {
 		this.#abort?.abort();
 		const abort = new AbortController();
@@ -79,7 +79,7 @@ export class LabelModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Rates the current step and goes on to the next; null takes the rating away and stays. */
+	/** Rates the current step and moves to the next; null clears the rating and stays. */
 	rate(rating: StepRating | null): void {
 		const { content, current } = this;
 		if (!content || content.steps.length === 0) return;
@@ -101,7 +101,7 @@ export class LabelModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Settles when all that was rated is saved, or told as unsaved. */
+	/** Settles when all ratings are saved or reported as unsaved. */
 	saved(): Promise<void> {
 		return this.#saving;
 	}
@@ -112,7 +112,7 @@ export class LabelModel extends Disposable {
 		const ratings = content.ratings.map((old, i) => (i === step ? rating : old));
 		this.content = { ...content, ratings };
 		const { place, rule } = content;
-		// One after the other, so that the last one counts.
+		// Sequential, so that the last rating wins.
 		this.#saving = this.#saving
 			.then(() => this.#ask('saveLabels', { ...place, rule, ratings }))
 			.then(

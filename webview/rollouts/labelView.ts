@@ -12,11 +12,11 @@ import { labelAction, ratings } from './labelKeys.ts';
 import { LabelModel } from './labelModel.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
-/** Characters of a step that are drawn. */
+/** Max characters drawn of a step. */
 const drawn = 6000;
 const drawnPrompt = 1200;
 
-/** *Label Steps*: the steps of one completion, each rated wrong, neutral or right by a key; saved at once. */
+/** *Label Steps*: rates each step of a completion as incorrect, neutral or correct; saved at once. */
 export class LabelView extends Disposable {
 	readonly element = element('section', { class: 'label-view', aria: { label: 'Label steps' } });
 	readonly #model: RolloutsModel;
@@ -27,7 +27,7 @@ export class LabelView extends Disposable {
 	readonly #fault = element('p', { class: 'label-fault', role: 'alert' });
 	readonly #prompt = element('div', { class: 'label-prompt' });
 	readonly #rules = dropdown({
-		label: 'Steps are',
+		label: 'Split steps by',
 		showLabel: true,
 		choices: [],
 		value: '',
@@ -78,13 +78,13 @@ export class LabelView extends Disposable {
 				setAria(node, 'label', `${name}, key ${shown}`);
 				return node;
 			}),
-			button({ label: 'Clear', title: 'No rating (Delete)', onClick: () => this.#labels.rate(null) }).element,
+			button({ label: 'Clear', title: 'Clear rating (Delete)', onClick: () => this.#labels.rate(null) }).element,
 			this.#undo.element,
 		);
 		this.register(this.#labels.onChange(() => this.#draw()));
 	}
 
-	/** Opens the completion of the model. */
+	/** Shows the model's completion. */
 	update(): void {
 		const place = this.#model.one;
 		if (place === null) return;
@@ -95,7 +95,7 @@ export class LabelView extends Disposable {
 		void this.#labels.open(place).then(() => this.#list.element.focus());
 	}
 
-	/** What is shown may be of other files than before. */
+	/** Makes the next update load again: the files may have changed. */
 	forget(): void {
 		this.#place = '';
 	}
@@ -107,9 +107,9 @@ export class LabelView extends Disposable {
 				fill(
 					this.element,
 					emptyState({
-						title: 'The steps cannot be labeled',
+						title: 'Cannot label these steps',
 						text: failure.toString(),
-						actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
+						actions: [{ label: 'Back to Group', run: () => this.#model.setMode('group') }],
 					}),
 				);
 			}
@@ -155,7 +155,7 @@ export class LabelView extends Disposable {
 			element(
 				'div',
 				{ class: 'one-head' },
-				button({ label: 'Back to the Group', icon: 'previous', onClick: () => this.#model.setMode('group') }).element,
+				button({ label: 'Back to Group', icon: 'previous', onClick: () => this.#model.setMode('group') }).element,
 				this.#title,
 				this.#progress,
 				this.#rules.element,
@@ -164,7 +164,7 @@ export class LabelView extends Disposable {
 			this.#prompt,
 			this.#buttons,
 			content.steps.length === 0
-				? emptyState({ title: 'There is nothing to label', text: 'The completion has no text.', actions: [] })
+				? emptyState({ title: 'Nothing to label', text: 'The completion is empty.', actions: [] })
 				: this.#list.element,
 		);
 		this.#list.setCount(content.steps.length);
@@ -172,7 +172,7 @@ export class LabelView extends Disposable {
 		this.#list.reveal(this.#labels.current);
 	}
 
-	/** The current row can be named only while it is drawn. */
+	/** aria-activedescendant can only name a row that is drawn. */
 	#activate(): void {
 		const id = `${this.#prefix}-${this.#labels.current}`;
 		const surface = this.#list.element;

@@ -3,7 +3,7 @@ import { element, fill, setAria } from '../lib/dom.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import { type MarkKind, markKinds, markNames } from './textMarks.ts';
 
-/** Which marks are drawn in the texts, and how many places there are in the completions that were taken apart. */
+/** Toggles of highlights, each with its number of occurrences in the parsed completions. */
 export class MarkLegend implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -14,16 +14,16 @@ export class MarkLegend implements IDisposable {
 		this.#buttons = new Map(markKinds.map((kind) => [kind, this.#button(kind)]));
 		this.element = element(
 			'div',
-			{ class: 'mark-legend', role: 'group', aria: { label: 'Marks in the texts' } },
-			element('span', { class: 'quiet', aria: { hidden: true } }, 'Mark'),
+			{ class: 'mark-legend', role: 'group', aria: { label: 'Highlights in the texts' } },
+			element('span', { class: 'quiet', aria: { hidden: true } }, 'Highlight'),
 			...this.#buttons.values(),
 		);
 		this.update([]);
 	}
 
 	/**
-	 * Offers what there is to mark, and what is marked already.
-	 * @param counts of places, one entry a completion
+	 * Offers the kinds that occur and those that are on.
+	 * @param counts occurrences, one entry per completion
 	 */
 	update(counts: Iterable<ReadonlyMap<MarkKind, number>>): void {
 		const totals = new Map<MarkKind, number>();

@@ -8,17 +8,17 @@ import type { Mode } from './savedState.ts';
 
 const tabs: readonly Tab<Mode>[] = [
 	{ id: 'group', label: 'Group', title: 'The completions of one group (1)' },
-	{ id: 'compare', label: 'Compare', title: 'Two completions, and where they part (2)' },
+	{ id: 'compare', label: 'Compare', title: 'Two completions and their first difference (2)' },
 	{ id: 'training', label: 'Over Training', title: 'The same prompt at all steps (3)' },
-	{ id: 'behaviours', label: 'Behaviors', title: 'How the reasoning changed (4)' },
+	{ id: 'behaviours', label: 'Behaviors', title: 'Reasoning behaviors over training (4)' },
 ];
 
-/** What of the run is looked at, and what was chosen of it. */
+/** The tabs of the panel, and the selection with its actions. */
 export class ModeBar implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
 	readonly #tabs: TabList<Mode>;
-	readonly #chosen = element('div', { class: 'chosen', role: 'group', aria: { label: 'Chosen completions' } });
+	readonly #chosen = element('div', { class: 'chosen', role: 'group', aria: { label: 'Selected completions' } });
 	#count = -1;
 
 	constructor(model: RolloutsModel, onExport: (what: 'chosen' | 'shown') => void) {
@@ -35,7 +35,7 @@ export class ModeBar implements IDisposable {
 				label: 'Export…',
 				icon: 'download',
 				appearance: 'icon',
-				title: 'Export… what was chosen, or what passes the filters of this step, to train on',
+				title: 'Export the selected rollouts, or those that match the filters, as training data',
 				onClick: () => onExport(model.chosen.size > 0 ? 'chosen' : 'shown'),
 			}).element,
 		);
@@ -52,9 +52,9 @@ export class ModeBar implements IDisposable {
 			...(chosen.size === 0
 				? []
 				: [
-						element('span', { role: 'status' }, formatCounted(chosen.size, 'chosen', 'chosen')),
+						element('span', { role: 'status' }, formatCounted(chosen.size, 'selected', 'selected')),
 						chosen.size >= 2 && button({ label: 'Compare', onClick: () => this.#model.setMode('compare') }).element,
-						button({ label: 'Clear', title: 'Choose nothing', onClick: () => this.#model.clearChosen() }).element,
+						button({ label: 'Clear', title: 'Clear the selection', onClick: () => this.#model.clearChosen() }).element,
 					]),
 		);
 		this.#chosen.hidden = chosen.size === 0;

@@ -4,7 +4,7 @@ import { showDialog } from '../lib/dialog.ts';
 import { element, fill } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** What another trainer's files do not record and what was inferred instead, as a dialog; Escape closes it. */
+/** Dialog: what another trainer's files do not record, and what was inferred instead. */
 export class Notes {
 	readonly element: HTMLDialogElement = element('dialog', { class: 'notes', aria: { label: 'About this format' } });
 
@@ -14,13 +14,9 @@ export class Notes {
 		fill(
 			this.element,
 			element('h2', null, plainLabel(title, 60)),
-			element(
-				'p',
-				{ class: 'quiet' },
-				'This run was written by another trainer. Its files are read as they are; nothing is written to them.',
-			),
+			element('p', { class: 'quiet' }, 'This run was written by another trainer. Its files are opened read-only.'),
 			notes.length === 0
-				? element('p', null, 'The format records all that is shown here.')
+				? element('p', null, 'The format records everything shown here.')
 				: element('ul', null, ...notes.map((note) => element('li', null, plainLabel(note, 500)))),
 			button({ label: 'Close', appearance: 'primary', onClick: () => this.element.close() }).element,
 		);

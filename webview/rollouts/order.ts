@@ -6,7 +6,7 @@ export type RowOrder = (typeof rowOrders)[number];
 export const groupOrders = ['file', 'reward-high', 'reward-low', 'spread', 'correct'] as const;
 export type GroupOrder = (typeof groupOrders)[number];
 
-/** Compares numbers with null last in either direction. */
+/** Compares numbers; null sorts last in either direction. */
 function compare(a: number | null | undefined, b: number | null | undefined, descending: boolean): number {
 	const x = a ?? null;
 	const y = b ?? null;
@@ -42,7 +42,7 @@ export function sortGroups(groups: readonly FilteredGroup[], order: GroupOrder):
 		.map((entry) => entry.group);
 }
 
-/** The group with the widest spread of rewards, which teaches most; of equals the first. null: there is none. */
+/** The group with the largest reward SD, which has the strongest signal; the first of equals. null: no groups. */
 export function widestGroup(groups: readonly FilteredGroup[]): number | null {
 	return sortGroups(groups, 'spread')[0]?.summary.group ?? null;
 }

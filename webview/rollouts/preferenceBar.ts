@@ -12,11 +12,11 @@ const labels: Readonly<Record<PreferenceChoice, string>> = {
 };
 const said: Readonly<Record<PreferenceChoice, string>> = {
 	a: 'You prefer A.',
-	equal: 'To you they are equal.',
+	equal: 'You rated them equal.',
 	b: 'You prefer B.',
 };
 
-/** Which of two completions is better, as a person says it; a second press takes it back. */
+/** Human preference between two completions; a second press clears it. */
 export class PreferenceBar {
 	readonly element: HTMLElement;
 	readonly #ask: Ask;
@@ -44,7 +44,7 @@ export class PreferenceBar {
 		void this.#load();
 	}
 
-	/** Saves a choice, or takes back the one that was made. */
+	/** Saves a preference, or clears the current one. */
 	async choose(choice: PreferenceChoice): Promise<void> {
 		if (!this.#possible) return;
 		const before = this.#choice;
@@ -63,7 +63,7 @@ export class PreferenceBar {
 			this.#possible = samePrompt;
 			for (const { control } of this.#buttons) control.setDisabled(!samePrompt);
 			if (samePrompt) this.#show(choice);
-			else setText(this.#status, 'They answer different prompts, so none is better than the other.');
+			else setText(this.#status, 'The completions answer different prompts, so they cannot be ranked.');
 		} catch (error) {
 			setText(this.#status, Failure.from(error).toString());
 		}

@@ -1,11 +1,11 @@
 import type { PromptRow } from '../../src/protocol/microscopeMessages.ts';
 
-/** What the completions of one prompt answered at one step, most often first. */
+/** Answers to one prompt at one step, most frequent first. */
 export interface AnswerCount {
-	/** null: no answer can be read out of the completion. */
+	/** null: no answer could be extracted. */
 	readonly answer: string | null;
 	readonly count: number;
-	/** Whether a completion with it was judged right; null: nothing judges that. */
+	/** Whether the answer was scored as correct; null: not scored. */
 	readonly correct: boolean | null;
 }
 
@@ -28,7 +28,7 @@ export function meanOf(values: readonly (number | null)[]): number | null {
 	return numbers.length === 0 ? null : numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 }
 
-/** Rows whose most given answer is another than that of the row before: where the answer changed. */
+/** Rows whose most frequent answer differs from the row before. */
 export function changedAnswers(rows: readonly PromptRow[]): Set<number> {
 	const changed = new Set<number>();
 	let last: string | null | undefined;

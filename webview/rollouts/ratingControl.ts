@@ -8,7 +8,7 @@ export interface RatingContext {
 	rate(index: number, rating: CompletionRating | null): void;
 }
 
-/** One to five for a completion: a group of radio buttons, of which a second press takes the rating back. */
+/** A rating from 1 to 5 as radio buttons; a second press clears it. */
 export class RatingControl {
 	readonly element: HTMLElement;
 	readonly #index: number;
@@ -25,7 +25,7 @@ export class RatingControl {
 				{
 					class: 'rating',
 					role: 'radio',
-					title: `${rating} of 5 (+ and - change it, 0 takes it back)`,
+					title: `${rating} of 5 (+ and - change it, 0 clears it)`,
 					aria: { label: `${rating} of 5` },
 				},
 				String(rating),
@@ -55,7 +55,7 @@ export class RatingControl {
 			const rating = completionRatings[i] as CompletionRating;
 			one.setAttribute('aria-checked', String(rating === mine));
 			one.classList.toggle('given', rating === mine);
-			// One stop for the keyboard: the arrows move within.
+			// One tab stop: arrows move within.
 			one.tabIndex = rating === (mine ?? 1) ? 0 : -1;
 		}
 		const others = this.#context.others(this.#index);

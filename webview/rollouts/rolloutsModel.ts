@@ -22,7 +22,7 @@ import { StepTable } from './stepTable.ts';
 import type { MarkKind } from './textMarks.ts';
 
 type Requests = typeof panelRequests;
-/** Asks the panel; `Bridge.request` is one. */
+/** Sends a request to the panel, as `Bridge.request` does. */
 export type Ask = <M extends keyof Requests>(
 	method: M,
 	params: RequestParams<Requests, M>,
@@ -34,7 +34,7 @@ export type Load<T> =
 	| { readonly state: 'ready'; readonly value: T }
 	| { readonly state: 'failed'; readonly failure: Failure };
 
-/** What changed: views draw only what concerns them. */
+/** What changed; views redraw only their part. */
 export type Change =
 	| 'run'
 	| 'steps'
@@ -52,8 +52,8 @@ const idle = { state: 'idle' } as const;
 const loading = { state: 'loading' } as const;
 
 /**
- * Everything the panel shows and how one moves in it; knows no document. A choice that a person makes among groups or
- * completions ends following, so that what is read stays; new steps are then only counted.
+ * State of the panel and navigation in it, without DOM. Selecting a group or completion stops following, so that the
+ * view stays; new steps are then only counted.
  */
 export class RolloutsModel extends Disposable {
 	readonly #ask: Ask;
@@ -64,20 +64,20 @@ export class RolloutsModel extends Disposable {
 	#stepAbort: AbortController | null = null;
 	#groupAbort: AbortController | null = null;
 	#searchAbort: AbortController | null = null;
-	/** Completion that is to be chosen when its group is there. */
+	/** Completion to select once its group is loaded. */
 	#wanted: number | null = null;
-	/** Folds of the open group that are expanded, by the completions that stand for them. */
+	/** Expanded folds of the open group, by representative. */
 	#expanded: ReadonlySet<number> = new Set();
 
 	run: RunHeader | null = null;
 	#training = StepTable.empty;
 	#validation = StepTable.empty;
 	follow = true;
-	/** Steps that came since one stays. */
+	/** New steps since following stopped. */
 	unseen = 0;
 	step: number | null = null;
 	group: number | null = null;
-	/** Index of the completion that keys act on. */
+	/** Index of the current completion, the target of key presses. */
 	index: number | null = null;
 	stepContent: Load<StepContent> = idle;
 	groupContent: Load<GroupContent> = idle;
@@ -92,13 +92,13 @@ export class RolloutsModel extends Disposable {
 	mode: Mode = 'group';
 	split: Split = 'train';
 	chosen = Chosen.none;
-	/** What is compared. */
+	/** The compared pair. */
 	pair: readonly [Place | null, Place | null] = [null, null];
-	/** What is labeled or continued. */
+	/** The completion that is labeled or continued. */
 	one: Place | null = null;
-	/** Kinds of marks in the texts that are shown. */
+	/** Kinds of highlights that are on. */
 	marks: ReadonlySet<MarkKind> = new Set();
-	/** Groups that pass the filters, in the chosen order. */
+	/** Groups that match the filters, sorted. */
 	groups: readonly FilteredGroup[] = [];
 
 	constructor(ask: Ask, needSnapshot: () => void, saved?: KeptView) {
@@ -111,7 +111,7 @@ export class RolloutsModel extends Disposable {
 		if (this.one === null && (this.mode === 'label' || this.mode === 'continue')) this.mode = 'group';
 	}
 
-	/** What is kept of the view; the texts of *Continue from Here* are the app's. */
+	/** The saved state of the view, without the texts of *Continue from Here*. */
 	saved(): KeptView | null {
 		if (!this.run) return null;
 		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView, mode, split } = this;
@@ -124,12 +124,12 @@ export class RolloutsModel extends Disposable {
 		};
 	}
 
-	/** Where a group is, in words: "step 3, group 1"; without the step where its trainer records none. */
+	/** Name of a group: "step 3, group 1"; without the step if the trainer records none. */
 	placeText({ step, group }: Pick<Place, 'step' | 'group'>): string {
 		return `${this.stepText(step, ', ')}group ${group}`;
 	}
 
-	/** "step 3" and what separates it from the rest; nothing where the trainer records no steps. */
+	/** "step 3" and a separator; empty if the trainer records no steps. */
 	stepText(step: number, then = ''): string {
 		return this.run?.stepless === true ? '' : `step ${step}${then}`;
 	}
@@ -152,7 +152,7 @@ export class RolloutsModel extends Disposable {
 		return status === 'running' || status === 'starting' || status === 'paused';
 	}
 
-	/** Takes an event of the panel. */
+	/** Applies an event of the panel. */
 	receive(event: RolloutsEvent): void {
 		if (event.type === 'reveal') {
 			this.show({ split: event.split ?? 'train', step: event.step, group: event.group, index: event.index ?? null });
@@ -164,7 +164,7 @@ export class RolloutsModel extends Disposable {
 			this.#training = StepTable.of(event.steps);
 			this.#validation = StepTable.without(event.run.validation ?? []);
 			this.unseen = 0;
-			// A snapshot may follow a resume, which replaced files: nothing that was loaded before holds.
+			// A resume may have replaced files: discard everything loaded before.
 			this.stepContent = idle;
 			this.#fire('run', 'steps');
 			this.#settle();
@@ -185,7 +185,7 @@ export class RolloutsModel extends Disposable {
 		if (added > 0) this.#settle();
 	}
 
-	/** After the list of steps changed: follow, keep, or take what is nearest. */
+	/** After the list of steps changed: follow, keep the step, or open the nearest one. */
 	#settle(): void {
 		const { splits } = this;
 		if (splits[0] !== undefined && !splits.includes(this.split)) this.split = splits[0];
@@ -213,7 +213,7 @@ export class RolloutsModel extends Disposable {
 		this.#settle();
 	}
 
-	/** Opens a group, and a completion of it, of any step. */
+	/** Opens a group of any step, and optionally a completion of it. */
 	show(place: { split: Split; step: number; group: number | null; index: number | null }): void {
 		this.#wanted = place.index;
 		if (place.split !== this.split) {
@@ -236,7 +236,7 @@ export class RolloutsModel extends Disposable {
 		this.#fire('mode');
 	}
 
-	/** One completion, to label its steps or to go on from it. */
+	/** Opens one completion to label its steps or continue from it. */
 	openOne(mode: 'label' | 'continue', place: Place): void {
 		this.one = place;
 		this.mode = mode;
@@ -248,7 +248,7 @@ export class RolloutsModel extends Disposable {
 		this.#fire('mode');
 	}
 
-	/** The completion that keys act on, with all that names it. */
+	/** Place of the current completion. */
 	place(index: number | null = this.index): Place | null {
 		const { split, step, group } = this;
 		return step === null || group === null || index === null ? null : { split, step, group, index };
@@ -269,7 +269,7 @@ export class RolloutsModel extends Disposable {
 		this.#fire('marks');
 	}
 
-	/** Moves by so many steps; positive is newer. */
+	/** Moves by a number of steps; positive is newer. */
 	moveStep(by: number): void {
 		if (this.step === null) return;
 		const at = this.steps.nearest(this.step);
@@ -290,7 +290,7 @@ export class RolloutsModel extends Disposable {
 		if (group !== undefined && group !== this.group) this.selectGroup(group);
 	}
 
-	/** Puts the groups in the order of the spread of their rewards, and opens the first: there is most to learn from. */
+	/** Sorts groups by reward spread and opens the first. */
 	showWidestSpread(): void {
 		this.setGroupOrder('spread');
 		const first = this.groups[0]?.summary.group;
@@ -353,28 +353,28 @@ export class RolloutsModel extends Disposable {
 		this.#fire('view');
 	}
 
-	/** Loads the step again after a failure. */
+	/** Reloads the step after a failure. */
 	retry(): void {
 		if (this.step !== null) this.#open(this.step, this.group);
 	}
 
-	/** Position of the open group among those that pass; -1 when the filters hide it. */
+	/** Position of the open group among the matching ones; -1: hidden by the filters. */
 	get groupPosition(): number {
 		return this.groups.findIndex(({ summary }) => summary.group === this.group);
 	}
 
-	/** The open group's numbers, whether it passes the filters or not. */
+	/** Summary of the open group, whether it matches the filters or not. */
 	get summary(): GroupSummary | null {
 		if (this.stepContent.state !== 'ready') return null;
 		return this.stepContent.value.groups.find(({ group }) => group === this.group) ?? null;
 	}
 
-	/** The completions that are shown: those that pass the filters, of identical ones the first. */
+	/** Visible completions: those that match the filters, only the first of identical ones. */
 	rows(): RolloutDetail[] {
 		return shownOfFolds(this.folds(), this.#expanded);
 	}
 
-	/** What passes the filters, in the chosen order, identical completions together. */
+	/** Matching completions, sorted, grouped by fold. */
 	folds(): Fold[] {
 		return foldIdentical(this.#passing());
 	}
@@ -383,7 +383,7 @@ export class RolloutsModel extends Disposable {
 		return this.#expanded.has(rollout.index);
 	}
 
-	/** Expands or folds what is identical to a completion; returns its fold, null if nothing is. */
+	/** Toggles the fold of a completion and returns it; null if the completion is unique. */
 	toggleFold(index: number | null = this.index): Fold | null {
 		const fold = foldOf(this.folds(), index);
 		if (fold === null) return null;
@@ -396,7 +396,7 @@ export class RolloutsModel extends Disposable {
 		return fold;
 	}
 
-	/** The open group's rollouts that pass the filters, in the chosen order. */
+	/** Matching rollouts of the open group, sorted. */
 	#passing(): RolloutDetail[] {
 		const summary = this.summary;
 		if (!summary || this.groupContent.state !== 'ready') return [];
@@ -407,7 +407,7 @@ export class RolloutsModel extends Disposable {
 			.filter((rollout) => rollout !== undefined);
 	}
 
-	/** Asks the panel. */
+	/** Sends a request to the panel. */
 	ask<M extends keyof Requests>(
 		method: M,
 		params: RequestParams<Requests, M>,
@@ -485,7 +485,7 @@ export class RolloutsModel extends Disposable {
 		}
 		this.index = this.#wanted ?? this.index;
 		this.#wanted = null;
-		// A completion that a link or the kept state names is shown, also where it is folded into another.
+		// A completion that a link or the saved state names is shown even if it is folded.
 		const fold = foldOf(this.folds(), this.index);
 		if (fold && fold.rollout.index !== this.index) this.#expanded = new Set([...this.#expanded, fold.rollout.index]);
 		if (!this.rows().some((row) => row.index === this.index)) this.index = this.rows()[0]?.index ?? null;
@@ -517,7 +517,7 @@ export class RolloutsModel extends Disposable {
 		this.#leaveHidden();
 	}
 
-	/** When the filters hide the open group, the first one that passes is shown. */
+	/** Opens the first matching group if the filters hide the open one. */
 	#leaveHidden(): void {
 		const first = this.groups[0];
 		if (first && this.groupPosition === -1) this.#openGroup(first.summary.group);

@@ -11,13 +11,13 @@ export const tokenViews = ['off', ...tokenValues] as const;
 export type TokenView = (typeof tokenViews)[number];
 
 /**
- * What of the run is looked at: a group, two completions, one prompt at all steps, how all steps reason; one completion,
- * to label its steps or to go on from it.
+ * Views of a run: a group, two completions, one prompt over training, behaviors over training; one completion to label
+ * or to continue.
  */
 export const modes = ['group', 'compare', 'training', 'behaviours', 'label', 'continue'] as const;
 export type Mode = (typeof modes)[number];
 
-/** What outlives the window: where one was, how it was shown, and what a person typed or had generated. */
+/** State that survives a reload of the window: place, settings, and unsent or generated texts. */
 export const savedStateSchema = v.object({
 	runFolder: v.pipe(v.string(), v.minLength(1)),
 	step: v.nullable(v.number()),
@@ -31,15 +31,15 @@ export const savedStateSchema = v.object({
 	tokenView: v.picklist(tokenViews),
 	mode: v.optional(v.picklist(modes), 'group'),
 	split: v.optional(v.picklist(rolloutSplits), 'train'),
-	/** Kinds of marks in the texts that are shown. */
+	/** Kinds of highlights that are on. */
 	marks: v.optional(v.pipe(v.array(v.picklist(markKinds)), v.maxLength(100)), []),
-	/** Two completions that are compared. */
+	/** The compared pair. */
 	pair: v.optional(v.pipe(v.array(placeSchema), v.maxLength(2)), []),
 	/** The completion that is labeled or continued. */
 	one: v.optional(v.nullable(placeSchema), null),
-	/** Of *Continue from Here*; what does not fit is dropped alone. */
+	/** State of *Continue from Here*; an invalid one is dropped without the rest. */
 	continued: v.fallback(keptContinuationsSchema, { drafts: [], made: [] }),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;
-/** Where one was and how it was shown. */
+/** Place and settings. */
 export type KeptView = Omit<SavedState, 'continued'>;

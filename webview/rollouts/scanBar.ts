@@ -2,7 +2,7 @@ import { button } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
 import { type ScanModel, scanWords } from './scanModel.ts';
 
-/** How far a way through the run is; stops it, or goes the whole way. */
+/** Progress of a scan of the run, with buttons to stop it or to read everything. */
 export class ScanBar {
 	readonly element: HTMLElement;
 	readonly #model: ScanModel<{ readonly step: number }>;
@@ -15,7 +15,7 @@ export class ScanBar {
 	constructor(model: ScanModel<{ readonly step: number }>, start: (all: boolean) => void) {
 		this.#model = model;
 		this.#stop = button({ label: 'Stop', onClick: () => model.stop() });
-		this.#all = button({ label: 'Read All', title: 'Reads every rollout of the run', onClick: () => start(true) });
+		this.#all = button({ label: 'Read All', title: 'Read every rollout of the run', onClick: () => start(true) });
 		this.element = element(
 			'div',
 			{ class: 'scan-bar' },
@@ -36,7 +36,7 @@ export class ScanBar {
 		this.#stop.setHidden(!running);
 		this.#all.setHidden(running || (progress.state !== 'bounded' && progress.state !== 'stopped'));
 		const words = scanWords(progress);
-		// While it runs the numbers change many times a second: they are shown, and only the end is said.
+		// The numbers change many times per second: only the end is announced.
 		this.#words.setAttribute('aria-live', running ? 'off' : 'polite');
 		if (words !== this.#said) setText(this.#words, words);
 		this.#said = words;

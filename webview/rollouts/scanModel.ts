@@ -12,8 +12,8 @@ export type ScanProgress = Pick<ScanEvent, 'state' | 'done' | 'total' | 'rollout
 let lastScan = 0;
 
 /**
- * A way through the steps of the run that the panel goes: what it has found so far, and how far it is. A new one takes the
- * place of the last; what still comes of that one is left out.
+ * A scan through the steps of the run: results so far and progress. A new scan replaces the last; late messages of the
+ * last are ignored.
  */
 export class ScanModel<Row extends { readonly step: number }> extends Disposable {
 	readonly #post: (command: MicroscopeCommand) => void;
@@ -24,7 +24,7 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 	#key = '';
 	/** By step. */
 	rows: readonly Row[] = [];
-	/** null: none was begun. */
+	/** null: no scan was started. */
 	progress: ScanProgress | null = null;
 
 	constructor(type: ScanEvent['type'], post: (command: MicroscopeCommand) => void) {
@@ -37,12 +37,12 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 		return this.progress?.state === 'running';
 	}
 
-	/** What the scan is of; another key asks for another scan. */
+	/** Subject of the scan; another key needs another scan. */
 	get key(): string {
 		return this.#key;
 	}
 
-	/** @param command of a scan by its number */
+	/** @param command makes the start command of a scan with the given number */
 	start(key: string, command: (scan: number) => MicroscopeCommand): void {
 		this.stop();
 		lastScan++;
@@ -58,7 +58,7 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 		if (this.running) this.#post({ type: 'stopScan', scan: this.#scan });
 	}
 
-	/** What was found is of a run that is told anew. */
+	/** Discards the results, as the run was reloaded. */
 	clear(): void {
 		this.stop();
 		this.#scan = 0;
@@ -80,18 +80,18 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 	}
 }
 
-/** "Read 120 of 400 steps, 3 840 rollouts" and why it ended there. */
+/** "Read 120 of 400 steps, 3,840 rollouts" and why it ended there. */
 export function scanWords(progress: ScanProgress): string {
 	const { state, done, total, rollouts, skipped, indexed, failure } = progress;
 	if (failure) return failure.toString();
 	const steps = done === total ? formatCounted(total, 'step') : `${formatCount(done)} of ${formatCount(total)} steps`;
 	const parts = [
 		indexed
-			? `From the rollout index: ${steps}, ${formatCount(rollouts)} rollouts`
-			: `${state === 'running' ? 'Reading' : 'Read'} ${steps}, ${formatCount(rollouts)} rollouts`,
+			? `From the rollout index: ${steps}, ${formatCounted(rollouts, 'rollout')}`
+			: `${state === 'running' ? 'Reading' : 'Read'} ${steps}, ${formatCounted(rollouts, 'rollout')}`,
 	];
 	if (skipped > 0) parts.push(`${formatCount(skipped)} could not be read`);
 	if (state === 'stopped') parts.push('stopped');
-	if (state === 'bounded') parts.push('ended at the bound of a scan without an index');
+	if (state === 'bounded') parts.push('partial scan (no index)');
 	return `${parts.join(' · ')}.`;
 }

@@ -16,7 +16,7 @@ function rowsOf(columns: StepColumns): StepRow[] {
 	}));
 }
 
-/** The steps that have rollouts, newest first, as the list shows them. Immutable. */
+/** Steps with rollouts, newest first. Immutable. */
 export class StepTable {
 	/** Newest first. */
 	readonly rows: readonly StepRow[];
@@ -31,7 +31,7 @@ export class StepTable {
 		return new StepTable(rowsOf(columns).reverse());
 	}
 
-	/** Of steps, ascending, of which only the numbers are known. */
+	/** Makes a table of steps, ascending, of which only the numbers are known. */
 	static without(steps: readonly number[]): StepTable {
 		return new StepTable(steps.map((step) => ({ step, stage: null, reward: null, dead: null })).reverse());
 	}
@@ -40,7 +40,7 @@ export class StepTable {
 		return this.rows[0]?.step ?? null;
 	}
 
-	/** The table with changed rows replaced and new ones put in their places. */
+	/** A table with changed rows replaced and new ones inserted. */
 	with(columns: StepColumns): StepTable {
 		const changed = new Map(rowsOf(columns).map((row) => [row.step, row]));
 		const rows = this.rows.map((row) => {
@@ -53,7 +53,7 @@ export class StepTable {
 		return new StepTable(rows.sort((a, b) => b.step - a.step));
 	}
 
-	/** Position of a step in `rows`, or of the nearest older one; -1 when there is none at all. */
+	/** Position of a step in `rows`, or of the nearest older one; -1: no steps. */
 	nearest(step: number): number {
 		if (this.rows.length === 0) return -1;
 		let low = 0;
@@ -66,7 +66,7 @@ export class StepTable {
 		return Math.min(low, this.rows.length - 1);
 	}
 
-	/** Position of exactly this step; -1 when it has no rollouts. */
+	/** Position of exactly this step; -1: it has no rollouts. */
 	indexOf(step: number): number {
 		const at = this.nearest(step);
 		return this.rows[at]?.step === step ? at : -1;

@@ -7,7 +7,7 @@ import type { TraceTags } from '../../src/core/trace/trace.ts';
 import type { CompletionTrace } from '../lib/trace/completionTrace.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 
-/** Kinds of marks that a person switches on: behaviors, text that repeats, another language, what is concluded. */
+/** Kinds of highlights: behaviors, repetition, other language, conclusion. */
 export const markKinds = [
 	...behaviours.map((behaviour) => `behaviour-${behaviour}` as const),
 	'repeated',
@@ -23,25 +23,28 @@ export const markNames: Readonly<Record<MarkKind, { readonly name: string; reado
 			{ name: behaviourTitles[behaviour].split(':')[0] ?? behaviour, title: behaviourTitles[behaviour] },
 		]),
 	) as Record<`behaviour-${Behaviour}`, { name: string; title: string }>),
-	repeated: { name: 'Repetition', title: 'Repetition: four words in a row that stood there before' },
-	foreign: { name: 'Other language', title: 'Other language: another script or language than the rest of the text' },
-	concluded: { name: 'Conclusion', title: 'Conclusion: what the thinking concludes, and what is answered' },
+	repeated: { name: 'Repetition', title: 'Repetition: a 4-gram that occurred before' },
+	foreign: {
+		name: 'Other language',
+		title: 'Other language: a different script or language than the rest of the text',
+	},
+	concluded: { name: 'Conclusion', title: 'Conclusion: the result of the thinking, and the answer' },
 };
 
-/** Short formulas repeat themselves; from here on a text does. */
+/** Share of repeated 4-grams from which a text counts as repetitive; short formulas repeat anyway. */
 const repeats = 0.2;
-/** Share of letters from which on a text is called mixed. */
+/** Share of foreign letters from which a text counts as mixed. */
 const mixed = 0.02;
 
-/** What looking closer at a completion finds. */
+/** Findings in a completion. */
 export interface TextFindings {
-	/** null: it cannot be told. */
+	/** null: unknown. */
 	readonly faithfulness: Faithfulness | null;
-	/** null: it does not repeat itself more than texts do. */
+	/** null: no unusual repetition. */
 	readonly repetition: Repetition | null;
 	/** null: one language. */
 	readonly mix: LanguageMix | null;
-	/** By start. */
+	/** Sorted by start. */
 	readonly marks: readonly Mark[];
 }
 
@@ -53,7 +56,7 @@ export function findInText({ text, trace }: CompletionTrace, tags: TraceTags): T
 	const marks: Mark[] = [];
 	const repeated = repetition.share >= repeats && repetition.repeated >= 4;
 	if (repeated) {
-		for (const place of repetition.places) marks.push({ ...place, kind: 'repeated', title: 'Stood there before' });
+		for (const place of repetition.places) marks.push({ ...place, kind: 'repeated', title: 'Repeated' });
 	}
 	const isMixed = mix.foreign >= mixed && mix.stretches.length > 0;
 	if (isMixed) {
@@ -62,8 +65,8 @@ export function findInText({ text, trace }: CompletionTrace, tags: TraceTags): T
 	}
 	if (faithfulness) {
 		const kind = 'concluded';
-		marks.push({ ...faithfulness.concludedAt, kind, title: 'What the thinking concludes' });
-		marks.push({ ...faithfulness.answerAt, kind, title: 'What is answered' });
+		marks.push({ ...faithfulness.concludedAt, kind, title: 'Conclusion of the thinking' });
+		marks.push({ ...faithfulness.answerAt, kind, title: 'Final answer' });
 	}
 	marks.sort((a, b) => a.start - b.start);
 	return { faithfulness, repetition: repeated ? repetition : null, mix: isMixed ? mix : null, marks };
@@ -83,7 +86,7 @@ export function mixWords(mix: LanguageMix): string {
 	return `${of.slice(0, 3).join(', ')}${more} (${formatPercent(mix.foreign, 0)} of the letters)`;
 }
 
-/** How many places of each kind a closer look found. */
+/** Number of occurrences of each kind. */
 export function findingCounts({ faithfulness, repetition, mix }: TextFindings): [MarkKind, number][] {
 	const counts: [MarkKind, number][] = [];
 	if (repetition) counts.push(['repeated', repetition.places.length]);

@@ -5,7 +5,7 @@ import { TokenText } from '../lib/tokens/tokenText.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { levelClass, tokenFacts, tokenLevel, tokenTable, valuesOf } from './tokenScale.ts';
 
-/** A completion token by token, colored by a value; the strip below tells the values of the token pointed at or in focus. */
+/** Tokens of a completion, colored by a value; the strip below shows the values of the hovered or focused token. */
 export class TokenBody implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #text: TokenText;

@@ -3,14 +3,14 @@ import { element } from '../lib/dom.ts';
 import { levelClass, tokenScale } from './tokenScale.ts';
 
 const explanations: Readonly<Record<TokenValue, string>> = {
-	logprob: 'Log-probability of the token at the sampling temperature: the darker, the less likely',
-	entropy: 'Entropy of the distribution that the token was drawn from',
-	ratio: 'Probability that the trainer gives the token over the sampler’s; 1 if both compute alike',
+	logprob: 'Log-probability at the sampling temperature; darker is less likely',
+	entropy: 'Entropy of the distribution the token was sampled from',
+	ratio: 'Importance ratio: trainer probability over sampler probability; 1 if they agree',
 	kl: 'k3 estimate of KL(policy || reference) at the token',
 	advantage: 'Advantage of the token',
 };
 
-/** The scale of what tokens are colored by. */
+/** Color scale of the tokens. */
 export function tokenLegend(view: TokenValue, largestAdvantage: number): HTMLElement {
 	const { levels, low, middle, high } = tokenScale(view, largestAdvantage);
 	const swatch = (level: number) =>

@@ -3,7 +3,7 @@ import { tokenKl, tokenRatios } from '../../src/core/trace/tokenColumns.ts';
 import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import type { TokenView } from './savedState.ts';
 
-/** Levels of color: 0 (nothing unusual) to this, or from minus this where values lie around a middle. */
+/** Max color level; levels start at 0, or at minus this for values around a center. */
 export const highestLevel = 6;
 
 export const tokenViewNames: Readonly<Record<TokenView, string>> = {
@@ -21,7 +21,7 @@ export const tokenViewNames: Readonly<Record<TokenView, string>> = {
  */
 const levelSize = { logprob: 0.75, entropy: 0.4, ratio: 0.05, kl: 0.05 } as const;
 
-/** What a view colors by, one entry a token; null: not recorded. */
+/** Values that a view colors by, one per token; null: not recorded. */
 export function valuesOf(view: TokenValue, tokens: TokenColumns): readonly (number | null)[] | null {
 	switch (view) {
 		case 'logprob':
@@ -37,7 +37,7 @@ export function valuesOf(view: TokenValue, tokens: TokenColumns): readonly (numb
 	}
 }
 
-/** The recorded and the derived columns of some tokens, for facts about each. */
+/** Recorded and derived columns of tokens. */
 export interface TokenTable {
 	readonly tokens: TokenColumns;
 	readonly ratio: readonly (number | null)[] | null;
@@ -48,7 +48,7 @@ export function tokenTable(tokens: TokenColumns): TokenTable {
 	return { tokens, ratio: tokenRatios(tokens), kl: tokenKl(tokens) };
 }
 
-/** How strongly a token is colored, below 0 for values below the middle; null where nothing was recorded. */
+/** Color level of a token, negative for values below the center; null: not recorded. */
 export function tokenLevel(view: TokenValue, value: number | null | undefined, largestAdvantage = 1): number | null {
 	if (value === null || value === undefined || Number.isNaN(value)) return null;
 	const clamp = (level: number) => Math.max(-highestLevel, Math.min(highestLevel, Math.trunc(level))) + 0;
@@ -63,13 +63,13 @@ export function tokenLevel(view: TokenValue, value: number | null | undefined, l
 		case 'advantage': {
 			const largest = largestAdvantage > 0 ? largestAdvantage : 1;
 			if (value === 0) return 0;
-			// What is not 0 is colored, however weakly.
+			// Any nonzero value gets at least the first level.
 			return Math.sign(value) * Math.max(1, Math.abs(clamp((value / largest) * highestLevel)));
 		}
 	}
 }
 
-/** The class of a level: orange below the middle and for what is unusual, blue above the middle. */
+/** CSS class of a level: orange for unusual values and below the center, blue above it. */
 export function levelClass(view: TokenValue, level: number | null): string {
 	if (level === null) return 'level-none';
 	const around = view === 'ratio' || view === 'advantage';
@@ -78,14 +78,14 @@ export function levelClass(view: TokenValue, level: number | null): string {
 }
 
 export interface TokenScale {
-	/** Levels from one end to the other. */
+	/** All levels, lowest first. */
 	readonly levels: readonly number[];
 	readonly low: string;
 	readonly middle: string | null;
 	readonly high: string;
 }
 
-/** What the colors stand for. */
+/** Legend of the colors. */
 export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
 	const up = Array.from({ length: highestLevel + 1 }, (_, i) => i);
 	const both = [
@@ -123,7 +123,7 @@ export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
 	}
 }
 
-/** What was recorded of one token, in words. */
+/** Recorded values of one token as text. */
 export function tokenFacts({ tokens, ...derived }: TokenTable, i: number): string {
 	const parts: string[] = [];
 	const logprob = tokens.logprob[i] ?? null;

@@ -6,7 +6,7 @@ import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
-/** Which step is open, how to get to others, and whether one follows the run. */
+/** Step navigation and the Follow toggle. */
 export class Toolbar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -45,7 +45,7 @@ export class Toolbar extends Disposable {
 			label: 'Follow',
 			icon: 'follow',
 			appearance: 'icon',
-			title: 'Follow the newest step of the live run',
+			title: 'Follow new steps',
 			pressed: model.follow,
 			onClick: () => model.setFollow(!model.follow),
 		});
@@ -59,7 +59,7 @@ export class Toolbar extends Disposable {
 		});
 		this.#trainer = button({
 			label: 'About this format',
-			title: 'What the trainer’s files record, and what they do not',
+			title: 'What the trainer’s files record and what they do not',
 			onClick: actions.notes,
 		});
 		this.#trainer.setHidden(true);
@@ -133,7 +133,7 @@ export class Toolbar extends Disposable {
 		fill(this.#faults, badge);
 	}
 
-	/** The slider counts steps from the oldest; its text is the step's own number. */
+	/** The slider counts steps from the oldest; its text is the step number. */
 	#stepAt(position: number): string {
 		const { rows } = this.#model?.steps ?? { rows: [] };
 		const row = rows[rows.length - 1 - position];

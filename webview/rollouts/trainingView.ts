@@ -19,7 +19,7 @@ import type { ScanModel } from './scanModel.ts';
 const rowHeight = 52;
 const answersShown = 4;
 
-/** The same prompt at all steps: what was answered, what that earned, and the completions of the step one chooses. */
+/** One prompt over training: answers and rewards at each step, and the completions of the selected step. */
 export class TrainingView extends Disposable {
 	readonly element = element('section', { class: 'training-view', aria: { label: 'The same prompt over training' } });
 	readonly #model: RolloutsModel;
@@ -77,12 +77,12 @@ export class TrainingView extends Disposable {
 		this.register(scan.onChange(() => this.#draw()));
 	}
 
-	/** Looks for the prompt of the open group, unless that was done. */
+	/** Scans for the prompt of the open group unless that was done before. */
 	update(): void {
 		const { split, step, group, summary } = this.#model;
 		if (step === null || group === null) return;
 		const known = this.#place !== null && this.#scan.progress !== null;
-		// Following the prompt to another step and back is the same way.
+		// Moving to another step of the prompt and back needs no new scan.
 		const same =
 			known &&
 			(this.#scan.rows.some((row) => row.step === step && row.group === group) ||
@@ -128,11 +128,11 @@ export class TrainingView extends Disposable {
 			fill(
 				this.#empty,
 				emptyState({
-					title: failed ? 'The steps cannot be read' : 'This prompt was not found',
+					title: failed ? 'Cannot read the steps' : 'Prompt not found',
 					text: failed
 						? (progress.failure?.toString() ?? '')
-						: 'The step that holds it is gone, or the way there was stopped before.',
-					actions: [{ label: 'Try Again', run: () => this.#start(false) }],
+						: 'Its step was deleted, or the scan was stopped before reaching it.',
+					actions: [{ label: 'Retry', run: () => this.#start(false) }],
 				}),
 			);
 		}

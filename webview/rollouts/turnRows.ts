@@ -9,20 +9,20 @@ import { textBlocks } from '../lib/trace/textBlocks.ts';
 export type TurnContent = TurnsContent['turns'][number];
 export type CallContent = TurnContent['calls'][number];
 
-/** What is drawn of a completion that is several messages, one under the other. */
+/** Rows of a conversation. */
 export type TurnRow =
 	| { readonly kind: 'head'; readonly message: number; readonly turn: TurnContent; readonly answers: CallPlace | null }
 	| {
 			readonly kind: 'block';
 			readonly message: number;
 			readonly region: string;
-			/** Of its first block. */
+			/** Role label on the first block of a message. */
 			readonly name: string | null;
 			readonly trace: Pick<CompletionTrace, 'text' | 'marks'>;
 			readonly block: RegionBlock;
 	  }
 	| { readonly kind: 'call'; readonly message: number; readonly call: CallContent; readonly result: number | null }
-	/** More than one message follows: `next` are the first messages of each way on, `chosen` the one that is shown. */
+	/** A branch: `next` are the first messages of each branch, `chosen` the one shown. */
 	| {
 			readonly kind: 'branch';
 			readonly message: number | null;
@@ -36,11 +36,11 @@ export interface CallPlace {
 	readonly call: CallContent;
 }
 
-/** A completion of messages as a tree; without branches it has one leaf. */
+/** A conversation as a tree; without branches it has one leaf. */
 export class TurnTree {
 	readonly turns: readonly TurnContent[];
 	readonly parents: readonly (number | null)[];
-	/** Messages that nothing follows. */
+	/** Messages without successors. */
 	readonly leaves: readonly number[];
 	readonly #children: ReadonlyMap<number | null, readonly number[]>;
 
@@ -51,17 +51,17 @@ export class TurnTree {
 		this.#children = childrenOf(this.parents);
 	}
 
-	/** Messages from the first to a leaf. */
+	/** Messages from the root to a leaf. */
 	path(leaf: number): number[] {
 		return leaf >= 0 && leaf < this.turns.length ? pathTo(leaf, this.parents) : [];
 	}
 
-	/** What follows a message; null: the prompt. */
+	/** Successors of a message; null: of the prompt. */
 	next(message: number | null): readonly number[] {
 		return this.#children.get(message) ?? [];
 	}
 
-	/** The first leaf that is reached through a message. */
+	/** The first leaf below a message. */
 	leafBelow(message: number): number {
 		let at = message;
 		for (let next = this.next(at)[0]; next !== undefined; next = this.next(at)[0]) at = next;
@@ -69,7 +69,7 @@ export class TurnTree {
 	}
 }
 
-/** JSON is shown in lines; what is none stays as it is. */
+/** Indents JSON; other text stays as it is. */
 export function readableArguments(text: string): string {
 	if (text.length > 200_000) return text;
 	try {
@@ -104,10 +104,10 @@ const found = (text: string, search: string): Mark[] =>
 const sectionNames: Readonly<Record<string, string>> = {
 	think: 'Thinking',
 	answer: 'Answer',
-	outside: 'Outside of the tags',
+	outside: 'Outside tags',
 };
 
-/** The rows of one way through the tree. Tags are looked for in what an assistant says. */
+/** Rows of one path through the tree. Tags are parsed in assistant messages only. */
 export function turnRows(tree: TurnTree, leaf: number, tags: TraceTags, search: string): TurnRow[] {
 	const path = tree.path(leaf);
 	const calls = new Map<string, CallPlace>();
@@ -135,7 +135,7 @@ export function turnRows(tree: TurnTree, leaf: number, tags: TraceTags, search: 
 		if (turn.content !== '') {
 			const spoken = turn.role === 'assistant';
 			const trace = traceCompletion(turn.content, spoken ? tags : noTags);
-			// A turn without any of the tags is no ill-formed answer: turns in between have none.
+			// A message without tags is no format error: intermediate messages have none.
 			const tagged = trace.trace.tags.length > 0;
 			const own = tagged ? trace.marks : trace.marks.filter(({ kind }) => spoken && kind.startsWith('behaviour-'));
 			const marks = [...own, ...found(turn.content, search)].sort((a, b) => a.start - b.start);

@@ -1,4 +1,5 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import type { TraceTags } from '../../src/core/trace/trace.ts';
 import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
 import { button } from '../lib/controls.ts';
@@ -9,7 +10,7 @@ import { drawBlock } from '../lib/trace/textBody.ts';
 import { VirtualList } from '../lib/virtualList.ts';
 import { type TurnRow, TurnTree, turnRows } from './turnRows.ts';
 
-/** More rows than this are drawn only where they are in view. */
+/** Above this number of rows, only those in view are drawn. */
 const drawnWhole = 40;
 
 export interface TurnsBodyOptions {
@@ -20,8 +21,8 @@ export interface TurnsBodyOptions {
 }
 
 /**
- * A completion of several messages, turn by turn: who speaks, thinking, tool calls with their results; where the messages
- * branch, the way that is shown can be changed.
+ * A conversation turn by turn: role, thinking, tool calls with results. Where it branches, the shown branch can be
+ * switched.
  */
 export class TurnsBody implements IDisposable {
 	readonly element = element('div', { class: 'turns' });
@@ -36,7 +37,7 @@ export class TurnsBody implements IDisposable {
 	constructor(options: TurnsBodyOptions) {
 		this.#options = options;
 		this.#tree = new TurnTree(options.content);
-		// The last one is where the run went on.
+		// The run continued with the last branch.
 		this.#leaf = this.#tree.leaves.at(-1) ?? -1;
 		this.#draw();
 	}
@@ -76,7 +77,7 @@ export class TurnsBody implements IDisposable {
 		fill(this.element, this.#tree.leaves.length > 1 && this.#branches, this.#surface);
 	}
 
-	/** Which of the ways is shown, and the next and the one before. */
+	/** Position among the branches, with previous and next buttons. */
 	#drawBranches(): void {
 		const { leaves } = this.#tree;
 		const at = leaves.indexOf(this.#leaf);
@@ -135,7 +136,7 @@ export class TurnsBody implements IDisposable {
 					'div',
 					{ class: 'turn-call' },
 					element('span', { class: 'quiet' }, 'Calls '),
-					element('code', null, plainLabel(call.name, 120) || '(without a name)'),
+					element('code', null, plainLabel(call.name, 120) || '(unnamed)'),
 					call.id !== null && element('span', { class: 'quiet call-id' }, ` ${plainLabel(call.id, 60)}`),
 					result === null
 						? element('span', { class: 'quiet' }, call.id === null ? '' : ' · no result recorded')
@@ -149,11 +150,11 @@ export class TurnsBody implements IDisposable {
 			case 'branch':
 				return element(
 					'div',
-					{ class: 'turn-branch', role: 'group', aria: { label: 'Ways on from here' } },
-					element('span', { class: 'quiet' }, `${row.next.length} ways on from here`),
+					{ class: 'turn-branch', role: 'group', aria: { label: 'Branches' } },
+					element('span', { class: 'quiet' }, formatCounted(row.next.length, 'branch', 'branches')),
 					...row.next.map((message, i) => {
 						const way = button({
-							label: `Way ${i + 1}`,
+							label: `Branch ${i + 1}`,
 							pressed: message === row.chosen,
 							onClick: () => this.#show(this.#tree.leafBelow(message), message),
 						}).element;

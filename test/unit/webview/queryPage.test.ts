@@ -190,7 +190,7 @@ describe('the query view in a browser', { skip }, () => {
 		await page.waitForSelector('.data-rows [data-index="9999"]');
 		assert.equal((await cells(page, 9999))[0], '9999');
 		await button(page, 'Export CSV…').click();
-		await page.locator('.notice').filter({ hasText: 'Saved 3 rows' }).waitFor();
+		await page.locator('.remark.done').filter({ hasText: 'Saved 3 rows' }).waitFor();
 		assert.deepEqual(
 			view.exported.map(({ format }) => format),
 			['csv'],
@@ -236,7 +236,7 @@ describe('the query view in a browser', { skip }, () => {
 		await summary(page, /the search was stopped$/);
 		assert.deepEqual(view.rolloutIndex.cancelled, ['search']);
 		await button(page, 'Export CSV…').click();
-		await page.locator('.notice').filter({ hasText: 'Saved' }).waitFor();
+		await page.locator('.remark.done').filter({ hasText: 'Saved' }).waitFor();
 		assert.match(view.saved[0]?.text ?? '', /^run,split,step,group,index,count,text\r\n\/runs\/a,train,1,0,0,2,/);
 		clean(view);
 	});

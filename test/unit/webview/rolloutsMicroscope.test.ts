@@ -266,7 +266,7 @@ test('a scan gathers its rows in order, and hears nothing of the one before it',
 	assert.equal(posted.length, 3, 'what has ended is not stopped');
 	assert.match(
 		scanWords({ ...(scan.progress as ScanProgress), state: 'bounded', skipped: 2 }),
-		/Read 1 of 3 steps, 8 rollouts · 2 could not be read · .*bound/,
+		/Read 1 of 3 steps, 8 rollouts · 2 could not be read · .*partial scan/,
 	);
 });
 

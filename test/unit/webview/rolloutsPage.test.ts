@@ -98,7 +98,7 @@ test('everything can be reached by the keyboard', options, async (t) => {
 	assert.equal(await page.getByRole('textbox', { name: 'Search the completions of this step' }).count(), 1);
 	await page.keyboard.type('jk?');
 	await page.waitForSelector('.empty');
-	assert.match((await text(view, '.empty'))[0] ?? '', /No rollout of this step passes the filters/);
+	assert.match((await text(view, '.empty'))[0] ?? '', /No rollouts match the filters/);
 	assert.deepEqual(await view.violations(), []);
 	await page.keyboard.press('Escape');
 	await page.keyboard.press('x');

@@ -98,7 +98,7 @@ test('every view is accessible in every theme and width', options, async (t) => 
 	await page.keyboard.press('-');
 	await page.waitForSelector('.rated--1');
 	await look('label');
-	await page.getByRole('button', { name: 'Back to the Group' }).click();
+	await page.getByRole('button', { name: 'Back to Group' }).click();
 	await page.waitForSelector('.card .block-text');
 	await page.keyboard.press('e');
 	await page.waitForSelector('.beginning');
@@ -118,15 +118,15 @@ test(
 		await page.waitForSelector('.card .chip');
 		await page.keyboard.press('v');
 		await page.waitForSelector('.card.chosen[data-index="0"]');
-		await page.getByRole('button', { name: 'Choose completion 2' }).click();
-		await page.waitForFunction(() => document.querySelector('.chosen [role=status]')?.textContent === '2 chosen');
+		await page.getByRole('button', { name: 'Select completion 2' }).click();
+		await page.waitForFunction(() => document.querySelector('.chosen [role=status]')?.textContent === '2 selected');
 		await page.getByRole('button', { name: 'Compare', exact: true }).click();
 		await page.waitForSelector('.m-parting');
-		assert.match(await summary(view), /^The same for \d+ tokens \(\d+ characters\); then A goes on with/);
+		assert.match(await summary(view), /^Identical for \d+ tokens \(\d+ characters\), then A continues with/);
 		const parting = await page.locator('.sides .m-parting').allInnerTexts();
 		assert.equal(parting.length, 2);
 		assert.notEqual(parting[0], parting[1]);
-		await page.getByRole('button', { name: 'Compare in Diff Editor' }).click();
+		await page.getByRole('button', { name: 'Open in Diff Editor' }).click();
 		await page.waitForFunction(() => true);
 		assert.deepEqual(view.diffs, [
 			{
@@ -164,7 +164,7 @@ test('one click, or one key, finds the group with the widest spread', options, a
 	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 0 (1 of 3)');
 	assert.equal(
 		await page
-			.locator('vscode-dropdown[aria-label="Order of groups"]')
+			.locator('vscode-dropdown[aria-label="Sort groups"]')
 			.evaluate((node) => (node as HTMLSelectElement).value),
 		'spread',
 	);
@@ -230,7 +230,7 @@ test('steps are labeled by keys, and each label is on disk at once', options, as
 	await saved([1, null]);
 	await page.locator('.step-label').first().locator('.sign').first().click();
 	await saved([-1, null]);
-	await page.getByRole('button', { name: 'Back to the Group' }).click();
+	await page.getByRole('button', { name: 'Back to Group' }).click();
 	await page.waitForSelector('.card .block-text');
 	await page.keyboard.press('s');
 	await page.waitForSelector('.step-label.rated--1');
@@ -318,7 +318,7 @@ test('the thinking is cut at a token, edited, and goes on; without a policy it s
 	await beginning.press('End');
 	await beginning.pressSequentially('Now 104');
 	await beginning.press('Control+Enter');
-	await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('came to its end'));
+	await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('finished (EOS)'));
 	const text = await page.locator('.continuations .block-text').allInnerTexts();
 	assert.match(text.join('\n'), /Now 104 So 104 - 7 = 97/);
 	// What was typed and generated is there after a tab switch, a new snapshot or a reload; nothing is generated again.
@@ -375,7 +375,7 @@ test(
 		assert.match(await card.innerText(), /Calls\s+calculate/);
 		await card.getByRole('button', { name: 'Call of calculate' }).first().click();
 		await card.locator('.turn-call.pointed').waitFor();
-		await card.getByRole('button', { name: 'Way 1' }).click();
+		await card.getByRole('button', { name: 'Branch 1' }).click();
 		await page.waitForFunction(() =>
 			document.querySelector('.branches')?.textContent?.includes('Branch 1 of 2 · 3 messages'),
 		);
@@ -509,7 +509,7 @@ test('two completions of 1 MB are compared, drawn in part; a group of 1,000 is c
 			})
 		);
 	});
-	assert.match(await summary(view), /same for 992,007 characters; then A goes on with l, B goes on with r/);
+	assert.match(await summary(view), /Identical for 992,007 characters, then A continues with l, B continues with r/);
 	const drawn = await page.locator('.sides').evaluate((node) => (node.textContent ?? '').length);
 	assert.ok(drawn < 120_000, `${drawn} characters are in the document`);
 });
