@@ -34,5 +34,5 @@ export interface AbortSignalLike {
 
 /** Throws the `cancelled` failure once the signal has fired. */
 export function checkAborted(signal: AbortSignalLike | undefined): void {
-	if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 }

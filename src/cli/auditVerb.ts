@@ -127,7 +127,7 @@ function findingLines(finding: AuditFinding): string[] {
 					`    prompt      ${shorten(shown.prompt)}`,
 					`    right       ${shown.answer === null ? '(no right answer)' : shorten(shown.answer)}`,
 					`    completion  ${shown.completion === '' ? '(empty)' : shorten(shown.completion)}`,
-					`    earns       ${formatNumber(shown.value)}, an honest right answer ${formatNumber(shown.honest)}`,
+					`    earns       ${formatNumber(shown.value)}, an honest correct answer ${formatNumber(shown.honest)}`,
 				];
 	return [headLine(finding), ...example, `    fix         ${fix}`];
 }
@@ -145,7 +145,7 @@ function reportOf(report: AuditReport): string[] {
 	const errors = probes.filter(({ outcome }) => outcome === 'error');
 	const on = data.length === 0 ? 'no data' : data.join(' and ');
 	return [
-		`${reward}: ${findings.length} of ${probes.length} probes earn what an honest right answer does (${formatNumber(honest)} on ${rows} rows)`,
+		`${reward}: ${findings.length} of ${probes.length} probes earn what an honest correct answer does (${formatNumber(honest)} on ${rows} rows)`,
 		...clusterFindings(findings).flatMap(clusterLines),
 		...errors.map(({ probe, title, detail }) => `  failed: ${title} (${probe}): ${shorten(detail ?? '')}`),
 		`  ${count('held')} held, ${count('skipped')} left out, ${errors.length} failed; on ${printable(on)}`,

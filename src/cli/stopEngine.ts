@@ -38,6 +38,6 @@ export async function endEngineNow(folder: string, record: RunRecord): Promise<v
 	throw new Failure(
 		'timeout',
 		`The engine of ${folder} has ended, but process ${left.pid}, which it started, is still running.`,
-		'End it with the tools of your system.',
+		'Kill it with the tools of your system.',
 	);
 }

@@ -184,7 +184,7 @@ export class LocalCluster {
 	/** Jobs are accepted once the agent of the head answers, which is later than the dashboard. */
 	async #ready(address: string, signal: AbortSignal | undefined): Promise<void> {
 		for (const until = Date.now() + startMs; Date.now() < until; ) {
-			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 			if ((await statusOf(`${address}/api/jobs/`)) === 200) return;
 			await pause(300);
 		}

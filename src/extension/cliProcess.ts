@@ -58,15 +58,13 @@ export async function runCli(program: CliProgram): Promise<string> {
 	});
 	try {
 		await new Promise<void>((resolve, reject) => {
-			child.once('error', (error) =>
-				reject(new Failure('unavailable', `The check could not be started: ${error.message}.`)),
-			);
+			child.once('error', (error) => reject(new Failure('unavailable', `Cannot start the check: ${error.message}.`)));
 			child.once('close', () => resolve());
 		});
 	} finally {
 		signal.removeEventListener('abort', cancel);
 	}
-	if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+	if (signal.aborted) throw new Failure('cancelled', 'Canceled.');
 	if (failure !== null) throw failure;
 	return complaint.trim().split('\n').at(-1) ?? '';
 }

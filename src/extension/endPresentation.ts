@@ -22,7 +22,7 @@ export function endText(view: RunView, lastLine: string | null): string {
 			return `${name} crashed${at}: ${displayText(record.error.message, 300)}${action}`;
 		}
 		const words = lastLine === null ? '' : ` Its log ends with: ${lastLine}`;
-		return `${name} crashed${at}: its engine ended without a word, as when it is killed or memory runs out.${words}`;
+		return `${name} crashed${at}: the engine exited without an error message, as when it is killed or runs out of memory.${words}`;
 	}
 	const elapsed = elapsedOf(view, 0);
 	const after = elapsed === null ? '' : ` after ${formatDuration(elapsed)}`;

@@ -20,12 +20,12 @@ export async function endEngine(folder: string, record: AnyRunRecord): Promise<v
 		const state = await processState(record);
 		if (state === 'dead') return;
 		if (state === 'elsewhere') {
-			throw new Failure('unsupported', `The engine runs on ${record.host}, so it cannot be ended from here.`);
+			throw new Failure('unsupported', `The engine runs on ${record.host}, so it cannot be stopped from here.`);
 		}
 		throw new Failure(
 			'unavailable',
-			`Process ${record.pid} has not said that it is the engine of ${folder}, so it is not ended.`,
-			'End it with the tools of your system.',
+			`Process ${record.pid} did not identify itself as the engine of ${folder}, so it was not killed.`,
+			'Kill it with the tools of your system.',
 		);
 	}
 	const started = await descendantsOf(engine.pid);
@@ -38,7 +38,7 @@ export async function endEngine(folder: string, record: AnyRunRecord): Promise<v
 }
 
 function doesNotEnd(pid: number): Failure {
-	return new Failure('timeout', `Process ${pid} is still running.`, 'End it with the tools of your system.');
+	return new Failure('timeout', `Process ${pid} is still running.`, 'Kill it with the tools of your system.');
 }
 
 /** @returns false when it has ended already */
@@ -49,7 +49,7 @@ async function send(engine: ProcessIdentity, signal: NodeJS.Signals): Promise<bo
 		return true;
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-		throw Failure.from(error, `Process ${engine.pid} could not be ended`);
+		throw Failure.from(error, `Cannot kill process ${engine.pid}`);
 	}
 }
 

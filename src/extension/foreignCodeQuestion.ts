@@ -7,7 +7,7 @@ import { displayText } from './runView.ts';
 export const agreeForeignCode: Agree = async ({ folder, uses }) => {
 	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
 	const answer = await vscode.window.showWarningMessage(
-		`${displayText(basename(folder))} was not started by you on this machine, or its recipe has changed since. Run its code?`,
+		`You did not start ${displayText(basename(folder))} on this machine, or its recipe has changed since. Run its code?`,
 		{ modal: true, detail: `Continuing uses ${shown.map((use) => displayText(use, 200)).join(', ')}.` },
 		{ title: 'Run Code' },
 	);

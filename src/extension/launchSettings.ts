@@ -8,23 +8,23 @@ import { settings } from './settings.ts';
 /** Fails in an untrusted workspace: training starts programs. */
 export function requireTrust(): void {
 	if (vscode.workspace.isTrusted) return;
-	throw new Failure('denied', 'This workspace is not trusted, so no training is started.', 'Trust it first.');
+	throw new Failure(
+		'denied',
+		'This workspace is not trusted, so no training is started.',
+		'Trust the workspace first.',
+	);
 }
 
 /** Which program runs which engine. Fails with `missing` when one of them is not there. */
 export async function launchSettings(extension: vscode.Uri): Promise<Pick<StartOptions, 'engine' | 'node'>> {
 	const engine = join(extension.fsPath, 'dist', 'engine.js');
 	if (!(await isFile(engine))) {
-		throw new Failure('missing', `The engine ${engine} is not there.`, 'Install Reasoning Lab again.');
+		throw new Failure('missing', `The engine ${engine} is missing.`, 'Reinstall Reasoning Lab.');
 	}
 	const node = settings.nodePath();
 	if (node === null) return { engine };
 	if (isAbsolute(node) && !(await isFile(node))) {
-		throw new Failure(
-			'missing',
-			`The setting reasoningLab.node.path names ${node}, which is not there.`,
-			'Correct it.',
-		);
+		throw new Failure('missing', `The setting reasoningLab.node.path names ${node}, which does not exist.`, 'Fix it.');
 	}
 	return { engine, node };
 }

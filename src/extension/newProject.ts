@@ -33,7 +33,7 @@ export async function newProject(
 	const folder = answers.folder ?? (await pickFolder(template));
 	if (folder === undefined) return undefined;
 	if (folder.scheme !== 'file') {
-		throw new Failure('unsupported', `${folder} is no folder of this machine.`, 'Choose another folder.');
+		throw new Failure('unsupported', `${folder} is not a folder on this machine.`, 'Choose another folder.');
 	}
 	const files = await templateFiles(templates.fsPath, template.id);
 	const conflicts = await conflictsOf(files, folder.fsPath);
@@ -48,7 +48,7 @@ export async function newProject(
 async function pickTemplate(): Promise<ProjectTemplate | undefined> {
 	const picked = await showQuickPick(
 		projectTemplates.map((template) => ({ label: template.label, detail: template.detail, template })),
-		{ title: 'New project', placeHolder: 'What to train on' },
+		{ title: 'New project', placeHolder: 'Select what to train on' },
 	);
 	return picked?.template;
 }
@@ -65,7 +65,7 @@ async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undef
 	}
 	if (choices.length > 0) {
 		choices.push({ label: '$(folder-opened) Another folder', uri: null });
-		const options = { title: 'New project', placeHolder: 'Where to put it' };
+		const options = { title: 'New project', placeHolder: 'Select a folder' };
 		const picked = await showQuickPick(choices, options);
 		if (picked === undefined) return undefined;
 		if (picked.uri !== null) return picked.uri;
@@ -86,7 +86,7 @@ async function askConflict(conflicts: readonly string[], folder: vscode.Uri): Pr
 	const replace = 'Replace';
 	const answer = await vscode.window.showWarningMessage(
 		`${folder.fsPath} already has ${few}${more}.`,
-		{ modal: true, detail: 'Files that are kept stay as they are; replaced ones are lost.' },
+		{ modal: true, detail: 'Kept files are not changed. Replaced files are lost.' },
 		keep,
 		replace,
 	);

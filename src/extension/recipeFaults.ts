@@ -94,13 +94,13 @@ async function missingFiles(
 
 function missing(name: string, { engine }: Recipe, key: readonly (string | number)[]): string {
 	const what = key.at(0) === 'model' && key.at(-1) === 'path' ? 'model folder' : 'file';
-	const start = `There is no ${what} "${name}": paths start at the recipe's folder`;
+	const start = `There is no ${what} "${name}": paths are relative to the recipe's folder`;
 	if (engine !== 'embedded') return `${start}.`;
 	if (what === 'model folder' && hasHubForm(name)) {
-		return `${start}, and the embedded engine reads checkpoints of its own; for a model of the hub set "engine": "pytorch".`;
+		return `${start}, and the embedded engine reads only its own checkpoints; for a Hub model set "engine": "pytorch".`;
 	}
 	return what === 'file' && hasHubDatasetForm(name) && name.includes('/')
-		? `${start}; for a dataset of the hub set "engine": "pytorch".`
+		? `${start}; for a Hub dataset set "engine": "pytorch".`
 		: `${start}.`;
 }
 

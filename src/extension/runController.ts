@@ -21,7 +21,7 @@ export class RunController {
 
 	async pause(view: RunView): Promise<void> {
 		try {
-			await withProgress({ title: `Pausing ${nameOf(view)}`, why: 'it ends its step first' }, (signal) =>
+			await withProgress({ title: `Pausing ${nameOf(view)}`, why: 'finishing its step first' }, (signal) =>
 				this.#request(view, 'run/pause', {}, signal),
 			);
 		} catch (error) {
@@ -42,7 +42,7 @@ export class RunController {
 	async stop(view: RunView): Promise<void> {
 		try {
 			await withProgress(
-				{ title: `Stopping ${nameOf(view)}`, why: 'it ends its step and saves a checkpoint first' },
+				{ title: `Stopping ${nameOf(view)}`, why: 'finishing its step and saving a checkpoint first' },
 				async (signal) => {
 					const record = await this.#request(view, 'run/stop', { checkpoint: true }, signal);
 					const { engineReleased } = await import('../runs/engineRelease.ts');
@@ -59,9 +59,9 @@ export class RunController {
 			if (over && failure.reason !== 'timeout') return;
 			const text =
 				failure.reason === 'cancelled'
-					? `${nameOf(view)} still ends its step and saves a checkpoint. Ended at once, it can be resumed from the newest checkpoint.`
+					? `${nameOf(view)} is still finishing its step and saving a checkpoint. If you stop it now, it can be resumed from the newest checkpoint.`
 					: `${nameOf(view)} does not stop: ${failure.message}`;
-			void this.#notices.warning(text, [{ title: 'End at Once', run: () => this.end(view) }]);
+			void this.#notices.warning(text, [{ title: 'Force Stop', run: () => this.end(view) }]);
 		}
 	}
 
@@ -77,7 +77,7 @@ export class RunController {
 	/** @returns the folder of the checkpoint */
 	async checkpoint(view: RunView): Promise<string> {
 		const { path } = await withProgress(
-			{ title: `Saving a checkpoint of ${nameOf(view)}`, why: 'it ends its step first' },
+			{ title: `Saving a checkpoint of ${nameOf(view)}`, why: 'finishing its step first' },
 			(signal) => this.#request(view, 'run/checkpoint', {}, signal),
 		);
 		return path;
@@ -86,7 +86,7 @@ export class RunController {
 	/** @returns the first step that the changes hold for */
 	async setHyperparameters(view: RunView, changes: Hyperparameters): Promise<number> {
 		const { fromStep } = await withProgress(
-			{ title: `Changing ${nameOf(view)}`, why: 'it ends its step first' },
+			{ title: `Changing ${nameOf(view)}`, why: 'finishing its step first' },
 			(signal) => this.#request(view, 'run/setHyperparameters', changes, signal),
 		);
 		return fromStep;

@@ -55,7 +55,7 @@ export class RunPicker {
 				return { label: `$(${icon.id}) ${label}`, description, view };
 			}),
 			// A panel that had the focus gets it back when the palette closes, maybe after this list has opened.
-			{ title: question.title, placeHolder: 'Which run', matchOnDescription: true },
+			{ title: question.title, placeHolder: 'Select a run', matchOnDescription: true },
 		);
 		return picked && [picked.view];
 	}

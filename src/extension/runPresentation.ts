@@ -104,11 +104,11 @@ function tooltipOf(view: RunView, start: string | null, time: string | null): [s
 	};
 	const record = view.record;
 	const why = view.status === 'paused' ? record?.pause : record?.error;
-	add('Why', displayText(view.fault ?? why?.message ?? '', 400));
-	add('To do', displayText(view.fault === null ? (why?.action ?? '') : '', 400));
+	add('Reason', displayText(view.fault ?? why?.message ?? '', 400));
+	add('Action', displayText(view.fault === null ? (why?.action ?? '') : '', 400));
 	add('Stage', record?.stage && displayText(record.stage, 40));
 	add('Step', stepText(view));
-	add('Reward', view.reward === null ? null : `${formatReward(view.reward)} (mean of the newest step)`);
+	add('Reward', view.reward === null ? null : `${formatReward(view.reward)} (mean of the latest step)`);
 	add('Held-out accuracy', view.accuracy === null ? null : formatPercent(view.accuracy));
 	add('Started', start);
 	add('Elapsed', time);
@@ -116,7 +116,7 @@ function tooltipOf(view: RunView, start: string | null, time: string | null): [s
 	if (record?.foreign) {
 		add('Trainer', displayText(record.foreign.title, 80));
 		record.foreign.notes.slice(0, 12).forEach((note, i) => {
-			rows.push([i === 0 ? 'To know' : '', displayText(note, 400)]);
+			rows.push([i === 0 ? 'Notes' : '', displayText(note, 400)]);
 		});
 	} else if (record !== null) {
 		const { title, versions, job } = engineFactsOf(record);

@@ -65,7 +65,7 @@ export class RunStarter {
 		requireTrust();
 		const document = await vscode.workspace.openTextDocument(recipe);
 		if (document.isDirty && !(await document.save())) {
-			throw new Failure('denied', `${recipe.fsPath} could not be saved.`, 'Save it, then start the run.');
+			throw new Failure('denied', `Cannot save ${recipe.fsPath}.`, 'Save it, then start the run.');
 		}
 		const { faultsOf } = await import('./recipeFaults.ts');
 		const { recipe: parsed, pipeline, faults } = await faultsOf(document.getText(), recipe.fsPath);
@@ -125,7 +125,7 @@ export class RunStarter {
 			...(await launchSettings(this.#needs.extension)),
 			environment: { ...(await this.#needs.environment(from)), ...torch },
 		};
-		const started = await withProgress({ title, why: 'its runner is being set up' }, (signal) =>
+		const started = await withProgress({ title, why: 'starting its runner' }, (signal) =>
 			begin(pipelines, { ...launch, signal }),
 		);
 		const { folder } = started;
@@ -187,7 +187,7 @@ export class RunStarter {
 			}
 		};
 		try {
-			const started = await withProgress({ title, why: 'its engine is being set up' }, (signal) =>
+			const started = await withProgress({ title, why: 'starting its engine' }, (signal) =>
 				begin(runs, {
 					...launch,
 					signal,

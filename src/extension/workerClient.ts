@@ -81,8 +81,8 @@ export class WorkerClient extends Disposable {
 	}
 
 	request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
-		if (this.disposed) return Promise.reject(new Failure('cancelled', 'The window closes.'));
-		if (signal?.aborted) return Promise.reject(new Failure('cancelled', 'Cancelled.'));
+		if (this.disposed) return Promise.reject(new Failure('cancelled', 'The window is closing.'));
+		if (signal?.aborted) return Promise.reject(new Failure('cancelled', 'Canceled.'));
 		return new Promise((resolve, reject) => {
 			const cancel = new CancellationTokenSource();
 			let settled = false;
@@ -98,7 +98,7 @@ export class WorkerClient extends Disposable {
 			};
 			const abort = () => {
 				cancel.cancel();
-				fail(new Failure('cancelled', 'Cancelled.'));
+				fail(new Failure('cancelled', 'Canceled.'));
 			};
 			const send = () => {
 				let running: Running;
@@ -140,8 +140,8 @@ export class WorkerClient extends Disposable {
 		if (this.#crashes.length >= mostCrashes || this.#restarts.length >= mostRestarts) {
 			throw new Failure(
 				'unavailable',
-				`The ${this.#options.name} has ended ${this.#crashes.length + this.#restarts.length} times${this.#words === '' ? '' : `: ${this.#words}`}.`,
-				'Look at the log, and reload the window to try again.',
+				`The ${this.#options.name} has exited ${this.#crashes.length + this.#restarts.length} times${this.#words === '' ? '' : `: ${this.#words}`}.`,
+				'Check the log, and reload the window to try again.',
 			);
 		}
 		const { program, args = [], node, log } = this.#options;
@@ -191,13 +191,13 @@ export class WorkerClient extends Disposable {
 		(wanted ? this.#restarts : this.#crashes).push(Date.now());
 		this.#words = words;
 		if (!this.disposed && !wanted) {
-			log(`The ${name} ended${code === null ? '' : ` with status ${code}`}${words === '' ? '' : `: ${words}`}.`);
+			log(`The ${name} exited${code === null ? '' : ` with status ${code}`}${words === '' ? '' : `: ${words}`}.`);
 		}
 		if (!this.disposed) this.#ended.fire();
 		const failure = new Failure(
 			'unavailable',
-			`The ${name} ended unexpectedly${words === '' ? '' : `: ${words}`}.`,
-			'Try again; it starts by itself.',
+			`The ${name} exited unexpectedly${words === '' ? '' : `: ${words}`}.`,
+			'Try again; it restarts automatically.',
 		);
 		for (const pending of [...running.pending]) {
 			// What it gave up for another request's sake is asked once more.
@@ -212,7 +212,7 @@ export class WorkerClient extends Disposable {
 		const running = this.#running;
 		if (running === null) return;
 		this.#running = null;
-		for (const pending of [...running.pending]) pending.reject(new Failure('cancelled', 'The window closes.'));
+		for (const pending of [...running.pending]) pending.reject(new Failure('cancelled', 'The window is closing.'));
 		const { child } = running;
 		// It ends by itself when its channel does.
 		if (child.connected) child.disconnect();

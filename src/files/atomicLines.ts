@@ -89,6 +89,6 @@ async function checkFree(path: string, replace: boolean): Promise<void> {
 	throw new Failure(
 		'exists',
 		`${path} is there already.`,
-		info.isFile() ? 'Name another file, or say that it is to be replaced.' : 'Name another file.',
+		info.isFile() ? 'Name another file, or say that it is to be replaced.' : 'Choose another file.',
 	);
 }

@@ -93,7 +93,7 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		const told = await ask(policy, problem, { temperature: 0, maxTokens: 4, tokens: claimed.alternatives });
 		const most = told instanceof Failure ? 0 : Math.max(0, ...(told.detail?.top ?? []).map((top) => top.length));
 		found.alternatives = most;
-		if (most === 0) notes.push('It returns no alternatives of its tokens.');
+		if (most === 0) notes.push('It does not return alternative tokens.');
 	}
 	if (claimed.seed) {
 		const [first, second] = [await ask(policy, problem, { seed: 5 }), await ask(policy, problem, { seed: 5 })];

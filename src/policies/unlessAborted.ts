@@ -4,7 +4,7 @@ import { Failure } from '../base/failure.ts';
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
 	if (signal === undefined) return work;
 	return new Promise((resolve, reject) => {
-		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
+		const abort = () => reject(new Failure('cancelled', 'Canceled.'));
 		if (signal.aborted) abort();
 		signal.addEventListener('abort', abort, { once: true });
 		work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));

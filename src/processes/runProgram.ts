@@ -44,7 +44,7 @@ export async function runProgram(
 	options: ProgramOptions = {},
 ): Promise<ProgramResult> {
 	const { signal, limitMs, onLine } = options;
-	if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 	const marker = `REASONING_LAB_SETUP=${randomBytes(12).toString('hex')}`;
 	const windows = process.platform === 'win32';
 	const [command, commandArgs] = windows ? [program, args] : ['/bin/sh', ['-c', underWatch, 'sh', program, ...args]];
@@ -77,7 +77,7 @@ export async function runProgram(
 		failure ??= why;
 		killed ??= tree?.kill();
 	};
-	const cancel = () => kill(new Failure('cancelled', 'Cancelled.'));
+	const cancel = () => kill(new Failure('cancelled', 'Canceled.'));
 	signal?.addEventListener('abort', cancel, { once: true });
 	if (child.pid !== undefined) started.add(child.pid);
 	const timer =

@@ -3,7 +3,7 @@ import { rowErrorSchema } from './verification.ts';
 
 export const auditSeverities = ['high', 'medium', 'low'] as const;
 
-/** A probe that scored as high as an honest right answer on at least one row. */
+/** A probe that scored as high as an honest correct answer on at least one row. */
 export const auditFindingSchema = v.object({
 	/** Id of the probe: `every-candidate`, `gold-from-prompt`. */
 	probe: v.string(),

@@ -27,7 +27,7 @@ const tokenSchema = v.object({
 	varentropy: v.optional(numbers),
 	gini: v.optional(numbers),
 	variance: v.optional(numbers),
-	/** With `alternatives`: the most likely tokens, the likeliest first, with their log-probabilities. */
+	/** With `alternatives`: the most likely tokens, most likely first, with their log-probabilities. */
 	top: v.optional(v.array(v.array(v.tuple([v.string(), v.number()])))),
 });
 export type TokenLists = v.InferOutput<typeof tokenSchema>;

@@ -25,7 +25,7 @@ export type ServerAbilities = v.InferOutput<typeof serverAbilitiesSchema>;
 export const policySpecSchema = v.variant('kind', [
 	/** A checkpoint of the embedded engine: folder `checkpoints/<step>` of a run. It is served when it is used. */
 	v.object({ kind: v.literal('checkpoint'), folder: text }),
-	/** The engine of a run that trains now, with the weights that it has. */
+	/** The engine of a run that training now, with the weights that it has. */
 	v.object({ kind: v.literal('engine'), run: text }),
 	/** Any server that speaks OpenAI's completions or chat. */
 	v.object({

@@ -72,7 +72,7 @@ export async function writeAdapter(path: string, text: string): Promise<void> {
 		throw Failure.from(error, `Cannot write ${path}`);
 	});
 	if (old !== null && !/^# Made from .* by "reasoning-lab export-reward"/.test(old.toString('utf8'))) {
-		throw new Failure('exists', `${path} is there and is no adapter.`, 'Name another file.');
+		throw new Failure('exists', `${path} is there and is no adapter.`, 'Choose another file.');
 	}
 	await writeFileAtomic(path, text);
 }

@@ -53,7 +53,7 @@ function git(folder: string, args: readonly string[], input?: string, signal?: A
 			() => end(new Failure('timeout', `git did not answer in ${folder}.`, 'See whether git works there.')),
 			revisionLimits.timeoutMs,
 		);
-		const abort = () => end(new Failure('cancelled', 'Cancelled.'));
+		const abort = () => end(new Failure('cancelled', 'Canceled.'));
 		signal?.addEventListener('abort', abort);
 		if (signal?.aborted) abort();
 		child.stdout.on('data', (chunk: Buffer) => {

@@ -141,13 +141,13 @@ export class HostProcess {
 		options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined; readonly file: string | null },
 	): Promise<T> {
 		const { signal } = options;
-		if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+		if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 		if (!this.alive) throw (await this.ended) as HostEnd;
 		const cancel = new CancellationTokenSource();
 		let grace: NodeJS.Timeout | undefined;
 		const abort = () => {
 			if (!this.#closed) cancel.cancel();
-			grace = setTimeout(() => void this.kill(new HostEnd('exited', 'Cancelled.')), cancelGraceMs);
+			grace = setTimeout(() => void this.kill(new HostEnd('exited', 'Canceled.')), cancelGraceMs);
 		};
 		signal?.addEventListener('abort', abort, { once: true });
 		const limit = setTimeout(() => void this.#timeOut(options.timeoutMs), options.timeoutMs);
@@ -165,7 +165,7 @@ export class HostProcess {
 			await this.#drained();
 			return value;
 		} catch (error) {
-			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 			if (error instanceof ResponseError && !isOfConnection(error)) {
 				this.#answered = true;
 				await this.#drained();
@@ -199,7 +199,7 @@ export class HostProcess {
 
 	/** What an error that the host answered means. @param file null: there is none to blame */
 	async #failureOf(error: ResponseError<unknown>, file: string | null): Promise<Error> {
-		if (error.code === cancelledCode) return new Failure('cancelled', 'Cancelled.');
+		if (error.code === cancelledCode) return new Failure('cancelled', 'Canceled.');
 		if (error.code === loadFailedCode) {
 			const decoded = decode(loadFailureSchema, error.data);
 			if (decoded.ok) {

@@ -379,14 +379,14 @@ function ofSingleRow(errors: readonly ScoreError[], count: number): readonly Sco
 }
 
 function checkCancelled(signal: AbortSignal | undefined): void {
-	if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 }
 
 /** The promise, or `cancelled` as soon as the signal fires. */
 function orCancelled<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
 	if (signal === undefined) return promise;
 	return new Promise((resolve, reject) => {
-		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
+		const abort = () => reject(new Failure('cancelled', 'Canceled.'));
 		if (signal.aborted) abort();
 		else signal.addEventListener('abort', abort, { once: true });
 		promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));

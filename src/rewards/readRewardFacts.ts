@@ -42,7 +42,7 @@ export async function readRewardFacts(
 	const reply = decodeOrThrow(factsReplySchema, JSON.parse(printed), `The facts of ${file}`);
 	if ('error' in reply) {
 		const { line, message } = reply.error;
-		throw new Failure('invalid', `${file}${line === null ? '' : `:${line}`}: ${message}.`, 'Correct it first.');
+		throw new Failure('invalid', `${file}${line === null ? '' : `:${line}`}: ${message}.`, 'Fix it first.');
 	}
 	return reply;
 }

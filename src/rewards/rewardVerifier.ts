@@ -228,7 +228,7 @@ export class RewardVerifier {
 
 	/** A runner that is kept for the next verification; whether it notices changed files is a matter of the hosts. */
 	#keptRunner(source: RewardSource): RewardRunner {
-		if (this.#disposed) throw new Failure('cancelled', 'Cancelled.');
+		if (this.#disposed) throw new Failure('cancelled', 'Canceled.');
 		const key = JSON.stringify(source);
 		const runner = this.#runners.get(key) ?? this.#open(source);
 		this.#runners.set(key, runner);

@@ -135,7 +135,7 @@ export class RolloutIndex extends Disposable {
 			// What is under way may have begun before the last change: once more, which is quick where nothing changed. What
 			// only waits is asked for anew, so that it comes first.
 			if (run.work !== null && run.progress.state === 'indexing') await run.work.catch(() => undefined);
-			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 			await this.#update(run, true);
 			return run.progress;
 		} finally {
@@ -459,7 +459,7 @@ export class RolloutIndex extends Disposable {
 		run.stop = new AbortController();
 		const { signal } = run.stop;
 		const work = this.#inTurn(async () => {
-			if (signal.aborted || this.disposed) throw new Failure('cancelled', 'Cancelled.');
+			if (signal.aborted || this.disposed) throw new Failure('cancelled', 'Canceled.');
 			try {
 				run.stamp = await quickStamp(run.folder);
 				run.lookedMs = Date.now();

@@ -182,7 +182,7 @@ export async function searchTexts(
 	};
 	const all = await Promise.allSettled(Array.from({ length: threads.size }, worker));
 	signal?.removeEventListener('abort', abort);
-	if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 	if (!limited && slow < mostSlow) {
 		for (const one of all) if (one.status === 'rejected') throw one.reason;
 	}

@@ -59,7 +59,7 @@ export class ThreadPool extends Disposable {
 	run(task: IndexTask, listener: TaskListener, signal?: AbortSignal): Promise<Final> {
 		return new Promise((resolve, reject) => {
 			if (this.disposed || signal?.aborted) {
-				reject(new Failure('cancelled', 'Cancelled.'));
+				reject(new Failure('cancelled', 'Canceled.'));
 				return;
 			}
 			const urgent = task.kind === 'searchLines' || task.kind === 'searchStep';
@@ -71,7 +71,7 @@ export class ThreadPool extends Disposable {
 					const at = queue.indexOf(job);
 					if (at === -1) return;
 					queue.splice(at, 1);
-					reject(new Failure('cancelled', 'Cancelled.'));
+					reject(new Failure('cancelled', 'Canceled.'));
 				},
 				{ once: true },
 			);
@@ -141,7 +141,7 @@ class Thread {
 			const cancel = () => {
 				this.#send({ kind: 'cancel' });
 				// An expression that backtracks hears nothing.
-				cancelled = setTimeout(() => this.end(new Failure('cancelled', 'Cancelled.')), 500);
+				cancelled = setTimeout(() => this.end(new Failure('cancelled', 'Canceled.')), 500);
 			};
 			const watching =
 				listener.matchMs === undefined
@@ -181,7 +181,7 @@ class Thread {
 				}
 				if (signal?.aborted) {
 					// What it gave since was not taken, so that its end says nothing.
-					settle(() => job.reject(new Failure('cancelled', 'Cancelled.')));
+					settle(() => job.reject(new Failure('cancelled', 'Canceled.')));
 				} else if (report.kind === 'failed') {
 					const { reason, message, action } = report.failure;
 					settle(() => job.reject(new Failure(reason as Reason, message, action)));

@@ -78,7 +78,7 @@ export class UserQueries {
 		signal: AbortSignal | undefined,
 		take: (result: SqlResult) => Promise<T>,
 	): Promise<T> {
-		if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+		if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 		const connection = await this.#database.connect();
 		this.#running.add(connection);
 		let stopped: Failure | null = null;
@@ -100,7 +100,7 @@ export class UserQueries {
 				failure.reason === 'full' ? memoryGraceMs : graceMs,
 			);
 		};
-		const cancel = () => stop(new Failure('cancelled', 'Cancelled.'));
+		const cancel = () => stop(new Failure('cancelled', 'Canceled.'));
 		signal?.addEventListener('abort', cancel, { once: true });
 		const started = Date.now();
 		const watching = setInterval(() => {

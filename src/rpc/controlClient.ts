@@ -127,7 +127,7 @@ export class ControlClient extends Disposable {
 	): Promise<ControlResult<M>> {
 		if (this.#lost || this.#gone)
 			return Promise.reject(new Failure('unavailable', 'The connection to the engine ended.'));
-		if (signal?.aborted) return Promise.reject(new Failure('cancelled', 'Cancelled.'));
+		if (signal?.aborted) return Promise.reject(new Failure('cancelled', 'Canceled.'));
 		const cancel = new CancellationTokenSource();
 		return new Promise((resolve, reject) => {
 			const settle = () => {
@@ -141,7 +141,7 @@ export class ControlClient extends Disposable {
 			};
 			const abort = () => {
 				cancel.cancel();
-				fail(new Failure('cancelled', 'Cancelled.'));
+				fail(new Failure('cancelled', 'Canceled.'));
 			};
 			const timer = setTimeout(() => {
 				cancel.cancel();

@@ -11,7 +11,7 @@ import type { RunContent } from './runContent.ts';
 import { isRunFolder, RunRegistry } from './runRegistry.ts';
 
 export interface OpenOptions extends ForeignOptions {
-	/** Name of the format; default: the one that a person has chosen for the folder, else the likeliest. */
+	/** Name of the format; default: the one that a person has chosen for the folder, else most likely. */
 	readonly format?: string;
 }
 

@@ -9,7 +9,7 @@ import { isRunFolder } from './runRegistry.ts';
 /** A folder that was recognized as a run. */
 export interface FoundRun {
 	readonly folder: string;
-	/** Names of the formats that fit, the likeliest first; `reasoning-lab` alone for our own. */
+	/** Names of the formats that fit, most likely first; `reasoning-lab` alone for our own. */
 	readonly formats: readonly { readonly name: string; readonly title: string }[];
 }
 

@@ -68,7 +68,7 @@ export interface SearchSummary {
 	readonly bytes: number;
 }
 
-/** The summary of a log; null where the file is no log of a search. Fails as {@link openRegular} does. */
+/** The summary of a log; null where the file is not a search log. Fails as {@link openRegular} does. */
 export async function readSearchSummary(log: string): Promise<SearchSummary | null> {
 	const handle = await openRegular(dirname(log), basename(log));
 	try {

@@ -88,7 +88,7 @@ function ready(
 			if (error === undefined) resolve();
 			else reject(error);
 		};
-		const abort = () => settle(new Failure('cancelled', 'Cancelled.'));
+		const abort = () => settle(new Failure('cancelled', 'Canceled.'));
 		const timer = setTimeout(
 			() => settle(new Failure('timeout', `The engine that serves ${checkpoint} has not begun to answer.`)),
 			waitMs,

@@ -78,7 +78,7 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 			'invalid',
 			`The run ${folder} has finished; there is nothing left to resume.`,
 			last === undefined
-				? 'Start its recipe again.'
+				? 'Start the recipe again.'
 				: `Start a new run from one of its checkpoints (the newest is of step ${last}).`,
 		);
 	}

@@ -50,7 +50,7 @@ test('npm run demo prints an address at which its run can be watched', { skip },
 		const reward = 'export const first = (samples: readonly unknown[]): number[] => samples.map(() => 0);\n';
 		writeFileSync(join(folder, 'first.reward.ts'), reward);
 		await workbench.openFile('first.reward.ts');
-		await workbench.page.getByText('Use in a Run').first().waitFor();
+		await workbench.page.getByText('Use in Run').first().waitFor();
 		assert.equal(await workbench.toasts().filter({ hasText: 'tsserver' }).count(), 0);
 	});
 

@@ -76,7 +76,7 @@ test('the playground asks a run’s checkpoint, branches at a token, compares, s
 
 	await step('two checkpoints are compared', async () => {
 		await button('Compare With…').click();
-		await workbench.asked('the policy beside it');
+		await workbench.asked('second policy');
 		await workbench.pick('step 100');
 		await view.locator('.policy', { hasText: 'step 100' }).waitFor();
 		await view.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');

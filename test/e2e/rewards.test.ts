@@ -87,7 +87,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 	await step('a TypeScript reward is verified when it is opened', async () => {
 		await steps.open();
 		await steps.untilInline(/^0\.20 ± 0\.40 · gold 100% · 5 cases/);
-		for (const title of ['Verify', 'On Last Rollouts', 'Debug a Row', 'Compare', 'Audit', 'Use in a Run', 'Results']) {
+		for (const title of ['Verify', 'On Last Rollouts', 'Debug Row', 'Compare', 'Audit', 'Use in Run', 'Results']) {
 			await steps.lens(title).waitFor();
 		}
 		await sidebar.getByRole('treeitem', { name: /^steps, verified, 0\.20/ }).waitFor();
@@ -236,7 +236,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 
 	await step('the row that was chosen is debugged: it stops in the reward once, and ends', async () => {
 		await right.open();
-		await right.lens('Debug a Row').click();
+		await right.lens('Debug Row').click();
 		const third = workbench.quickItems().nth(2);
 		await third.waitFor();
 		await third.click();
@@ -262,7 +262,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		}
 		lab.write('starter.recipe.json', recipe);
 		await right.open();
-		await right.lens('Use in a Run').click();
+		await right.lens('Use in Run').click();
 		await waitUntil(async () => (await workbench.quickInput().inputValue()) === '0.1', 'the weight is asked for');
 		await page.keyboard.press('Enter');
 		await workbench.editorTab(/starter\.recipe\.json/).waitFor();

@@ -68,19 +68,19 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		// Then the extension has it, too.
 		await page.locator('.codelens-decoration').filter({ hasText: 'Search on This Row' }).first().waitFor();
 		await workbench.command('Search on This Row');
-		await workbench.asked('New Search: the policy');
+		await workbench.asked('New Search: policy');
 		await workbench.screenshot('search-policy');
 		await workbench.pick('A script...');
 		await workbench.fileDialog(played, 'pupil.json', 'OK');
-		await workbench.asked('the strategy');
+		await workbench.asked('strategy');
 		await workbench.pick('Monte-Carlo tree search');
 		await workbench.asked('parameters of');
 		await workbench.screenshot('search-params');
 		await workbench.pick('Go on with these');
-		await workbench.asked(/what (guides|chooses)/);
+		await workbench.asked(/(step|answer) scorer/);
 		await workbench.quickInput().fill('accuracy');
 		await workbench.pick('accuracy');
-		await workbench.asked('what it may use up');
+		await workbench.asked('budget');
 		await workbench.pick('100 simulations');
 		tree = new TreePage(await workbench.app('tree'));
 	});
@@ -139,19 +139,19 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 	await step('two strategies are compared on the dataset, and a point opens its trees', async () => {
 		await workbench.command('Compare Strategies');
 		await workbench.pick('A new comparison');
-		await workbench.asked('Compare Strategies: the policy');
+		await workbench.asked('Compare Strategies: policy');
 		await workbench.pick('A script...');
 		await workbench.fileDialog(quick, 'quick.json', 'OK');
-		await workbench.asked('Compare Strategies: the problems');
+		await workbench.asked('Compare Strategies: problems');
 		await workbench.pick('problems.jsonl');
-		await workbench.asked('how many problems');
+		await workbench.asked('number of problems');
 		await workbench.type('2');
-		await workbench.asked('which strategies');
+		await workbench.asked('4/5): strategies');
 		await workbench.pick('Best of N');
 		await workbench.pick('Beam Search');
 		await workbench.screenshot('strategies-chosen');
 		await page.locator('.quick-input-widget:visible').getByRole('button', { name: 'OK' }).click();
-		await workbench.asked('what guides and chooses');
+		await workbench.asked('scorer');
 		await workbench.pick('Mean log-probability');
 		const frame = await workbench.app('strategies');
 		await frame.getByText('Done', { exact: true }).waitFor();

@@ -84,7 +84,7 @@ export class SampleCard implements IDisposable {
 		const before =
 			given === 0 ? [] : [{ start: 0, end: given, kind: 'common', title: 'The beginning that it was given' }];
 		const body = new TextBody({ label: 'Text', trace, found: before, behaviours: finish !== null });
-		const empty = element('p', { class: 'quiet note' }, finish === null ? 'Nothing yet.' : 'It wrote nothing.');
+		const empty = element('p', { class: 'quiet note' }, finish === null ? 'Nothing yet.' : 'It returned no text.');
 		this.#show(body, text === '' ? empty : null);
 	}
 

@@ -91,7 +91,7 @@ export class AuditView extends Disposable {
 		const words =
 			rows === 0
 				? 'There was no row to try them on.'
-				: `${probes.length} probes on ${formatCount(rows)} rows; an honest right answer scores ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
+				: `${probes.length} probes on ${formatCount(rows)} rows; an honest correct answer scores ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
 		fill(this.#verdict, ...parts.flatMap((part) => [part, ' ']), element('span', { class: 'quiet' }, words));
 	}
 
@@ -102,7 +102,7 @@ export class AuditView extends Disposable {
 			const words =
 				held === 0
 					? 'No probe could be tried.'
-					: `None of the ${held} probes that could be tried scored as high as an honest right answer.`;
+					: `None of the ${held} probes that could be tried scored as high as an honest correct answer.`;
 			fill(this.#findings, element('p', null, words));
 			return;
 		}
@@ -159,7 +159,7 @@ export class AuditView extends Disposable {
 			element(
 				'p',
 				null,
-				`On ${formatCount(fooled)} of ${formatCount(rows)} rows it scored at least as high as an honest right answer.`,
+				`On ${formatCount(fooled)} of ${formatCount(rows)} rows it scored at least as high as an honest correct answer.`,
 			),
 			element('p', null, element('strong', null, 'Likely fix: '), plainLabel(fix, 1000)),
 			open && evidence.length > 0 && draw(0),
@@ -197,7 +197,7 @@ export class AuditView extends Disposable {
 		const name = `row ${at.index + 1} of ${plainLabel(at.title, 60)}`;
 		const add = button({
 			label: 'Add to Cases',
-			title: `Add ${name} to the reward's labeled cases: it must score less than an honest right answer`,
+			title: `Add ${name} to the reward's labeled cases: it must score less than an honest correct answer`,
 			onClick: addCase,
 		});
 		return element(

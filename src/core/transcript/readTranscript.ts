@@ -107,7 +107,7 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 		throw new Failure(
 			'unsupported',
 			`${name} has ${text.length} characters; the inspector reads up to ${transcriptLimits.characters}.`,
-			'Cut the conversation that you want to look at into a file of its own.',
+			'Save the conversation you want to inspect as a separate file.',
 		);
 	}
 	const collector = new Collector();
@@ -119,7 +119,7 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 		throw new Failure(
 			'invalid',
 			`${name} holds no list of messages.${why}`,
-			'Open a JSON or JSONL chat log, or a text with messages as Python prints them.',
+			'Open a JSON or JSONL chat log, or a text with messages printed by Python.',
 		);
 	}
 	return { format, transcripts, faults, moreFaults };

@@ -32,7 +32,7 @@ export interface DoctorOptions extends TorchPythonSettings {
 export async function examine(options: DoctorOptions = {}): Promise<DoctorReport> {
 	const started = performance.now();
 	const facts = await gatherFacts(options);
-	if (options.signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+	if (options.signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 	const { chosen } = facts;
 	return {
 		format: 1,

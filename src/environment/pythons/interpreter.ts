@@ -17,10 +17,10 @@ export async function namedInterpreter(name: string, who: string): Promise<strin
 	const path = name.replace(/^~(?=[/\\])/, homedir());
 	if (!isAbsolute(path) && !/[/\\]/.test(path)) return path;
 	if (!isAbsolute(path)) {
-		throw new Failure('invalid', `${who} names ${name}, which is no absolute path.`, 'Write the whole path.');
+		throw new Failure('invalid', `${who} names ${name}, which is not an absolute path.`, 'Write the whole path.');
 	}
 	const found = await stat(path).catch(() => null);
-	if (found === null) throw new Failure('missing', `${who} names ${path}, which is not there.`, 'Correct it.');
+	if (found === null) throw new Failure('missing', `${who} names ${path}, which is not there.`, 'Fix it.');
 	if (!found.isDirectory()) return path;
 	// Conda's environments on Windows have it at their top.
 	for (const program of [programOf(path), join(path, 'bin', 'python3'), join(path, 'python.exe')]) {

@@ -125,8 +125,8 @@ export async function setUpEnvironment(options: SetupOptions, callbacks: SetupCa
 		return { ...result, log: log.path, seconds: (performance.now() - started) / 1000 };
 	} catch (error) {
 		// A full disk can be said by anything in between.
-		const failure = signal?.aborted ? new Failure('cancelled', 'Cancelled.') : Failure.from(error, 'The set-up failed');
-		log?.line(failure.reason === 'cancelled' ? 'Cancelled.' : `Failed: ${failure.toString()}`);
+		const failure = signal?.aborted ? new Failure('cancelled', 'Canceled.') : Failure.from(error, 'The set-up failed');
+		log?.line(failure.reason === 'cancelled' ? 'Canceled.' : `Failed: ${failure.toString()}`);
 		await removeFolder(prepared.plan.folder);
 		throw failure;
 	} finally {

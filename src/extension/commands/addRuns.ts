@@ -69,7 +69,7 @@ function nothing(folder: string, { cut, folders }: RunsBelow): Failure {
 	return new Failure(
 		'invalid',
 		`${failure.message} The search ended after ${folders} folders.`,
-		'Choose a folder nearer to the run.',
+		'Choose a folder closer to the run.',
 	);
 }
 
@@ -85,8 +85,8 @@ async function choose(folder: string, { runs, cut }: RunsBelow): Promise<readonl
 			run,
 		})),
 		{
-			title: `${runs.length}${cut ? ' and more' : ''} runs are here`,
-			placeHolder: 'Which to open',
+			title: `${runs.length}${cut ? ' or more' : ''} runs found`,
+			placeHolder: 'Select the runs to open',
 			canPickMany: true,
 			matchOnDescription: true,
 		},
@@ -99,8 +99,8 @@ async function readerOf({ folder, formats }: FoundRun, wanted: string | undefine
 	const known = formats.find(({ name }) => name === wanted) ?? (formats.length === 1 ? formats[0] : undefined);
 	if (known !== undefined) return known.name;
 	const picked = await showQuickPick(
-		formats.map(({ name, title }, i) => ({ label: title, ...(i === 0 ? { description: 'the likeliest' } : {}), name })),
-		{ title: `${displayText(basename(folder), 60)} fits several trainers`, placeHolder: 'Which wrote it' },
+		formats.map(({ name, title }, i) => ({ label: title, ...(i === 0 ? { description: 'most likely' } : {}), name })),
+		{ title: `${displayText(basename(folder), 60)} matches several trainers`, placeHolder: 'Select the trainer' },
 	);
 	return picked?.name;
 }

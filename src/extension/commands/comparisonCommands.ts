@@ -46,8 +46,8 @@ async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<strin
 	if (views.length < comparedRuns.least) {
 		throw new Failure(
 			'missing',
-			views.length === 0 ? 'There is no run to compare.' : 'There is only one run, and a comparison needs two.',
-			'Start another run, or add the folder of one.',
+			views.length === 0 ? 'There are no runs to compare.' : 'There is only one run; a comparison needs two.',
+			'Start another run, or add a run folder.',
 		);
 	}
 	const now = Date.now() / 1000;

@@ -37,18 +37,18 @@ export function addControlCommands(table: CommandTable, { picker, controller, no
 		if (view !== undefined) await controller.continue(view);
 	});
 	table.add(commandIds.stopRun, async (...args) => {
-		const views = await picker.many(args, { title: 'Stop a run', what: 'is alive', applies: isLive });
+		const views = await picker.many(args, { title: 'Stop a run', what: 'is active', applies: isLive });
 		await Promise.all((views ?? []).map((view) => controller.stop(view)));
 	});
 	table.add(commandIds.saveCheckpoint, async (...args) => {
-		const view = await picker.one(args, { title: 'Save a checkpoint', what: 'is alive', applies: isLive });
+		const view = await picker.one(args, { title: 'Save a checkpoint', what: 'is active', applies: isLive });
 		if (view === undefined) return undefined;
 		const folder = await controller.checkpoint(view);
 		vscode.window.setStatusBarMessage(`Checkpoint of ${nameOf(view)} saved`, 5000);
 		return folder;
 	});
 	table.add(commandIds.setHyperparameters, async (...args) => {
-		const view = await picker.one(args, { title: 'Set hyper-parameters', what: 'is alive', applies: isLive });
+		const view = await picker.one(args, { title: 'Set hyper-parameters', what: 'is active', applies: isLive });
 		if (view === undefined) return undefined;
 		const changes = givenChanges(args[1]) ?? (await askChanges(view));
 		if (changes === undefined) return undefined;
@@ -84,7 +84,7 @@ async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 		}),
 		{
 			title: `Hyper-parameters of ${nameOf(view)}`,
-			placeHolder: 'What to change, from the next step on',
+			placeHolder: 'Select what to change, starting with the next step',
 		},
 	);
 	if (picked === undefined) return undefined;

@@ -22,7 +22,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 		box: (view: RunView) => vscode.InputBoxOptions,
 		change: (actions: RunActions, folder: string, text: string) => Promise<unknown>,
 	) => {
-		const view = await picker.one(args, { title, what: 'is known', applies: () => true });
+		const view = await picker.one(args, { title, what: 'was found', applies: () => true });
 		if (view === undefined) return;
 		const given = typeof args[1] === 'string' ? args[1] : undefined;
 		const text = given ?? (await showInputBox({ title: `${title}: ${nameOf(view)}`, ...box(view) }));

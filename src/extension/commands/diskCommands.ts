@@ -53,7 +53,11 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		}
 	});
 	table.add(commandIds.showDiskUse, async (...args) => {
-		const view = await picker.one(args, { title: 'Show the disk use of a run', what: 'is known', applies: () => true });
+		const view = await picker.one(args, {
+			title: 'Show the disk use of a run',
+			what: 'was found',
+			applies: () => true,
+		});
 		if (view === undefined) return;
 		const use = await diskUse(view.folder);
 		const picked = await showQuickPick(
@@ -61,7 +65,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 				...row,
 				...(row.prune === null ? {} : { detail: row.prune === 'tokens' ? 'Prune token logs' : 'Prune checkpoints' }),
 			})),
-			{ title: `${nameOf(view)} takes ${formatBytes(use.total)}`, placeHolder: 'Choose a part to make it smaller' },
+			{ title: `${nameOf(view)} takes ${formatBytes(use.total)}`, placeHolder: 'Select what to prune' },
 		);
 		if (picked?.prune === 'checkpoints') await askPruneCheckpoints([view]);
 		if (picked?.prune === 'tokens') await askPruneTokens([view]);
@@ -79,7 +83,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 
 	async function confirmTrash(views: readonly RunView[]): Promise<boolean> {
 		const move = 'Move to Trash';
-		const detail = 'The folder ".trash" beside the runs; it can be undone.';
+		const detail = 'The run moves to the ".trash" folder next to the runs. You can undo this.';
 		return (await vscode.window.showWarningMessage(`Move ${whatOf(views)}?`, { modal: true, detail }, move)) === move;
 	}
 
@@ -92,7 +96,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 				await store.refresh();
 			}
 		};
-		void notices.information(`${whatOf(views)} moved to the trash: the folder ".trash" beside the runs.`, [
+		void notices.information(`${whatOf(views)} moved to the trash, the ".trash" folder next to the runs.`, [
 			{ title: 'Undo', run: undo },
 		]);
 	}
@@ -101,7 +105,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		return prune(
 			views,
 			`Delete the checkpoints of ${whatOf(views)}?`,
-			'The newest and the best one stay. The others cannot be brought back.',
+			'The newest and the best are kept. The others cannot be restored.',
 			async (folder) => (await actions()).pruneCheckpoints(folder, keptCheckpoints),
 		);
 	}
@@ -110,7 +114,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		return prune(
 			views,
 			`Delete the token logs of ${whatOf(views)}?`,
-			'Prompts, completions and rewards stay; log-probabilities and entropies of single tokens cannot be brought back.',
+			'Prompts, completions and rewards are kept. Per-token log-probabilities and entropies cannot be restored.',
 			async (folder) => (await actions()).pruneTokenLogs(folder),
 		);
 	}
@@ -125,7 +129,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		const freed = await withProgress({ title: 'Deleting' }, async (signal) => {
 			let sum = 0;
 			for (const view of views) {
-				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+				if (signal.aborted) throw new Failure('cancelled', 'Canceled.');
 				sum += await work(view.folder);
 			}
 			return sum;

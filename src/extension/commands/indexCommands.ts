@@ -17,7 +17,7 @@ export function addIndexCommands(table: CommandTable, rolloutIndex: WindowRollou
 	table.add(commandIds.pauseIndexing, async () => (await shown()).toggle());
 	table.add(commandIds.rebuildIndex, async () => {
 		await vscode.window.withProgress(
-			{ location: vscode.ProgressLocation.Notification, title: 'Clearing the index of rollouts' },
+			{ location: vscode.ProgressLocation.Notification, title: 'Clearing the rollout index' },
 			() => rolloutIndex.request('rebuild', {}),
 		);
 	});

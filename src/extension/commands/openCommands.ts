@@ -62,12 +62,12 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 		if (view !== undefined) await rollouts.open(view.folder, placeOf(args[1]));
 	});
 	table.add(commandIds.openRunFolder, async (...args) => {
-		const question = { title: 'Open the folder of a run', what: 'is known', applies: () => true };
+		const question = { title: 'Open the folder of a run', what: 'was found', applies: () => true };
 		const view = await picker.one(args, question);
 		if (view !== undefined) await openFolder(vscode.Uri.file(view.folder));
 	});
 	table.add(commandIds.openLog, async (...args) => {
-		const view = await picker.one(args, { title: 'Open the log of a run', what: 'is known', applies: () => true });
+		const view = await picker.one(args, { title: 'Open the log of a run', what: 'was found', applies: () => true });
 		if (view !== undefined) await openLog(view);
 	});
 	table.add(commandIds.addRunFolder, async (folder?: unknown, format?: unknown) => {
@@ -83,7 +83,11 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 		if (added.length === 1 && only?.foreign) await dashboards.open(await store.expect(only.folder));
 	});
 	table.add(commandIds.forgetRun, async (...args) => {
-		const question = { title: 'Remove a run from the list', what: 'is of another trainer', applies: isForeign };
+		const question = {
+			title: 'Remove a run from the list',
+			what: 'was written by another trainer',
+			applies: isForeign,
+		};
 		for (const { folder } of (await picker.many(args, question)) ?? []) {
 			await registry.remove(folder);
 			store.forget(folder);
@@ -100,7 +104,7 @@ async function askFolder(): Promise<string | undefined> {
 	const chosen = await vscode.window.showOpenDialog({
 		canSelectFiles: false,
 		canSelectFolders: true,
-		title: 'A run folder of any trainer, or a folder of runs',
+		title: 'Select a run folder of any trainer, or a folder of runs',
 		openLabel: 'Open',
 	});
 	return chosen?.[0]?.fsPath;
@@ -110,6 +114,7 @@ export async function openLog({ folder }: { readonly folder: string }): Promise<
 	const path = join(folder, runFiles.log);
 	const stat = await lstat(path).catch(() => null);
 	// A link in a run folder could lead anywhere.
-	if (!stat?.isFile()) throw new Failure('missing', `${folder} has no log.`, 'It is written once the engine starts.');
+	if (!stat?.isFile())
+		throw new Failure('missing', `${folder} has no log.`, 'The log is written once the engine starts.');
 	await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 }

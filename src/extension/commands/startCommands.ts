@@ -118,7 +118,7 @@ async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri |
 	if (recipes.length === 1) return recipes[0];
 	const picked = await showQuickPick(recipeChoices(recipes), {
 		title,
-		placeHolder: 'Which recipe',
+		placeHolder: 'Select a recipe',
 	});
 	return picked?.uri;
 }
@@ -143,13 +143,13 @@ const decodeText = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 async function pickCheckpoint(view: RunView): Promise<number | undefined> {
 	const checkpoints = await listCheckpoints(view.folder);
 	if (checkpoints.length === 0) {
-		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Start its recipe again.');
+		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Start the recipe again.');
 	}
 	const picked = await showQuickPick(
 		checkpoints.reverse().map((checkpoint) => ({ ...describe(checkpoint), step: checkpoint.step })),
 		{
 			title: `Resume ${nameOf(view)} as a new run`,
-			placeHolder: 'From which checkpoint',
+			placeHolder: 'Select a checkpoint',
 			matchOnDescription: true,
 			// A panel that had the focus gets it back when the palette closes, maybe after this list has opened.
 		},

@@ -30,13 +30,13 @@ function placeOf(argument: unknown): TranscriptPlace | null {
 	if (argument === undefined || argument === null) return null;
 	if (argument instanceof vscode.Uri) {
 		if (argument.scheme !== 'file') {
-			throw new Failure('unsupported', 'This is no file on this machine.', 'Save it as a file first.');
+			throw new Failure('unsupported', 'This is not a file on this machine.', 'Save it as a file first.');
 		}
 		return { kind: 'file', file: argument.fsPath };
 	}
 	if (typeof argument === 'string') return { kind: 'file', file: checked(argument) };
 	const decoded = decode(transcriptPlaceSchema, { split: 'train', ...(argument as object) });
-	if (!decoded.ok) throw new Failure('invalid', 'Open Transcript was given neither a file nor a rollout.');
+	if (!decoded.ok) throw new Failure('invalid', 'Open Transcript needs a file or a rollout.');
 	const place = decoded.value;
 	return place.kind === 'file' ? { ...place, file: checked(place.file) } : { ...place, run: checked(place.run) };
 }
@@ -73,7 +73,7 @@ export function isTranscript(document: vscode.TextDocument): boolean {
 
 async function ask(): Promise<TranscriptPlace | null> {
 	const chosen = await vscode.window.showOpenDialog({
-		title: 'A chat log: JSON, JSONL, or messages as Python prints them',
+		title: 'Select a chat log: JSON, JSONL, or messages printed by Python',
 		openLabel: 'Inspect',
 		canSelectMany: false,
 		filters: { 'Chat logs': [...extensions], 'All files': ['*'] },

@@ -6,6 +6,6 @@ import { editedRecipe } from '../rewards/recipeEdit.ts';
 /** The text of a recipe after the edits of an alert; comments and all else stay. Fails with `invalid` on what is no recipe. */
 export function advisedRecipe(text: string, edits: readonly RecipeEdit[]): string {
 	const root = parseTree(text, [], { allowTrailingComma: true });
-	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Correct it first.');
+	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix it first.');
 	return edits.reduce(editedRecipe, text);
 }

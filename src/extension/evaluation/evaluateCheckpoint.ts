@@ -66,7 +66,9 @@ export async function evaluateCheckpoint(
 	} catch (error) {
 		if (Failure.from(error).reason !== 'cancelled') throw error;
 		const far = told === '' ? '' : ` after ${told}`;
-		void needs.notices.information(`The evaluation of ${name} was ended${far}. Evaluate it likewise to go on.`);
+		void needs.notices.information(
+			`The evaluation of ${name} was canceled${far}. Evaluate with the same settings to continue.`,
+		);
 		return undefined;
 	}
 }
@@ -101,7 +103,7 @@ export async function showEvaluations(
 			},
 		}),
 	);
-	if (text === null) throw new Failure('internal', `Nothing was told of the evaluations of ${name}.`);
+	if (text === null) throw new Failure('internal', `Cannot show the evaluations of ${name}: the report is empty.`);
 	await documents.preview(`Evaluations of ${name}.md`, text, chosen);
 	return text;
 }

@@ -19,7 +19,7 @@ export function presentEvaluation(view: EvaluationView, now: number): ToldRow {
 	const on = `${problems}${step === null ? '' : ` at step ${step}`}`;
 	const pass = accuracy === null ? null : `pass@1 ${passText(accuracy)}`;
 	const whole = accuracy !== null && done !== null && done >= count;
-	const state = whole ? null : `broken off${done === null ? '' : ` at ${done} of ${count} questions`}`;
+	const state = whole ? null : `interrupted${done === null ? '' : ` at ${done} of ${count} questions`}`;
 	const often = samples === 1 ? null : `${samples} samples`;
 	const join = (separator: string, ...parts: readonly (string | null)[]) => parts.filter(Boolean).join(separator);
 	return {
@@ -31,10 +31,10 @@ export function presentEvaluation(view: EvaluationView, now: number): ToldRow {
 		tooltip: [
 			['Evaluation', displayText(view.name, 120)],
 			['Questions', `${problems}, ${done === null || done === count ? count : `${done} of ${count}`}`],
-			['Samples', `${samples} of each question`],
+			['Samples', `${samples} per question`],
 			...(accuracy === null ? [] : [['pass@1', `${passText(accuracy)}, 95% interval`] as const]),
-			...(whole ? [] : [['To do', 'Evaluate the same checkpoint likewise: it goes on where it was.'] as const]),
-			['Begun', formatTime(view.created, now)],
+			...(whole ? [] : [['Action', 'Evaluate the same checkpoint with the same settings to continue.'] as const]),
+			['Started', formatTime(view.created, now)],
 			['Folder', displayText(view.folder, 400)],
 		],
 	};

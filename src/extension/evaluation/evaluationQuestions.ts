@@ -31,7 +31,11 @@ export async function evaluationChoice(
 ): Promise<EvaluationChoice | undefined> {
 	const checkpoints = await listCheckpoints(view.folder);
 	if (checkpoints.length === 0) {
-		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Let it reach one, or save one now.');
+		throw new Failure(
+			'missing',
+			`${nameOf(view)} has no complete checkpoint.`,
+			'Wait for the first one, or save one now.',
+		);
 	}
 	if (answers !== null) {
 		const checkpoint = checkpoints.find(({ step }) => step === answers.step);
@@ -72,7 +76,7 @@ async function askCheckpoint(view: RunView, checkpoints: CheckpointInfo[]): Prom
 		checkpoint,
 	}));
 	const title = `Evaluate a checkpoint of ${nameOf(view)}`;
-	const options = { title, placeHolder: 'Which checkpoint' };
+	const options = { title, placeHolder: 'Select a checkpoint' };
 	return (await showQuickPick(items, options))?.checkpoint;
 }
 
@@ -87,14 +91,14 @@ async function askQuestions(view: RunView): Promise<string[] | undefined> {
 		{ label: '$(file) A file...', description: 'JSONL with "prompt" and "answer"', file: true },
 		...benchmarkNames.map((name) => ({
 			label: `$(beaker) ${name}...`,
-			description: `a JSONL file of ${benchmarks[name].title}, asked ${benchmarks[name].samples} times each`,
+			description: `JSONL file of ${benchmarks[name].title}, ${benchmarks[name].samples} samples per question`,
 			file: true,
 			benchmark: name,
 		})),
 	];
 	const picked = await showQuickPick<vscode.QuickPickItem & Questions>(items, {
 		title: 'Evaluate on',
-		placeHolder: 'Which questions',
+		placeHolder: 'Select questions',
 	});
 	if (picked === undefined) return undefined;
 	if (!picked.file) return ['--run', view.folder];
@@ -111,14 +115,14 @@ async function askQuestions(view: RunView): Promise<string[] | undefined> {
 async function askSampling(): Promise<string[] | undefined> {
 	const items = [
 		{
-			label: 'As DeepSeek-R1 was evaluated',
+			label: 'DeepSeek-R1 settings',
 			description: 'temperature 0.6, top-p 0.95, 16 samples',
 			args: ['--protocol', 'r1'],
 		},
 		{ label: 'Eight samples', description: 'temperature 1: pass@k, cons@k and calibration', args: ['--samples', '8'] },
 		{ label: 'One sample', description: 'temperature 1: quick', args: ['--samples', '1'] },
 	];
-	return (await showQuickPick(items, { title: 'Sampling', placeHolder: 'How each question is asked' }))?.args;
+	return (await showQuickPick(items, { title: 'Sampling', placeHolder: 'Select sampling settings' }))?.args;
 }
 
 /** Answers that came with the command; null: it was called without any. Fails with `invalid`. */

@@ -40,7 +40,7 @@ export async function exportReport(
 	const open = /\.md$/i.test(out)
 		? () => vscode.commands.executeCommand('markdown.showPreview', uri)
 		: () => vscode.env.openExternal(uri);
-	void notices.information(`The report of ${name} was written.`, [
+	void notices.information(`Report of ${name} saved.`, [
 		{ title: 'Open', run: open },
 		{ title: 'Reveal', run: () => vscode.commands.executeCommand('revealFileInOS', uri) },
 	]);
@@ -63,5 +63,5 @@ function outOf(argument: unknown): string | null {
 	const out = (argument as { readonly out?: unknown } | null | undefined)?.out;
 	if (typeof out !== 'string') return null;
 	if (isAbsolute(out)) return out;
-	throw new Failure('invalid', `${out} is not an absolute path.`, 'Name the file with its folders.');
+	throw new Failure('invalid', `${out} is not an absolute path.`, 'Use an absolute path.');
 }

@@ -38,7 +38,7 @@ export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
 					...{ label: `$(type-hierarchy) ${displayText(name)}`, description: `pipeline, ${status}` },
 					source: { folder, name },
 				})),
-				{ label: '$(graph-line) A run...', description: 'or a stage by itself', source: null },
+				{ label: '$(graph-line) A run...', description: 'or a single stage', source: null },
 			];
 			const picked = await showQuickPick(choices, { title: 'Export the report of a pipeline or a run' });
 			if (picked === undefined) return undefined;

@@ -123,7 +123,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 	#receive(message: unknown): void {
 		const decoded = decode(fromWebviewSchema, message);
 		if (!decoded.ok) {
-			this.log.warn(`${this.#app.name}: a message was not understood: ${decoded.faults[0]?.message ?? ''}`);
+			this.log.warn(`${this.#app.name}: invalid message: ${decoded.faults[0]?.message ?? ''}`);
 			return;
 		}
 		if (!this.#listening) {
@@ -136,7 +136,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		}
 		const command = decode(this.#app.commands, decoded.value.event);
 		if (command.ok) this.onCommand(command.value);
-		else this.log.warn(`${this.#app.name}: a command was not understood: ${command.faults[0]?.message ?? ''}`);
+		else this.log.warn(`${this.#app.name}: invalid command: ${command.faults[0]?.message ?? ''}`);
 	}
 
 	#tellShown(): void {
@@ -152,7 +152,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		let response: WebviewResponse;
 		try {
 			if (!Object.hasOwn(this.#app.requests, method)) {
-				throw new Failure('unsupported', `The view asked for "${method}", which its panel does not know.`);
+				throw new Failure('unsupported', `The view sent an unknown request, "${method}".`);
 			}
 			const decoded = decodeOrThrow(
 				(this.#app.requests[method] as RequestTable[string]).params,
@@ -227,7 +227,7 @@ export abstract class RunPanels<P extends { readonly runFolder: string; reveal()
 			if (this.#panels.has(folder)) panel.dispose();
 			else this.#adopt(panel, folder, undefined);
 		} catch (error) {
-			panel.webview.html = messageHtml('This run cannot be shown', Failure.from(error).toString());
+			panel.webview.html = messageHtml('Cannot show this run', Failure.from(error).toString());
 		}
 	}
 
@@ -268,14 +268,9 @@ export async function checkRunFolder(state: unknown): Promise<string> {
 		else if (!record.isFile()) throw new Failure('invalid', `${folder} is not a run folder.`);
 	} catch (error) {
 		if (error instanceof Failure) throw error;
-		throw new Failure(
-			'missing',
-			`The run folder ${folder} is not there any more.`,
-			'Open another run from the Runs view.',
-			{
-				cause: error,
-			},
-		);
+		throw new Failure('missing', `The run folder ${folder} no longer exists.`, 'Open another run from the Runs view.', {
+			cause: error,
+		});
 	}
 	return folder;
 }

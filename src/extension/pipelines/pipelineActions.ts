@@ -36,7 +36,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 		if (typeof argument === 'string') {
 			const named = pipelines.get(argument) ?? pipelines.around(argument);
 			if (named !== undefined) return named;
-			throw new Failure('missing', `${argument} is not a pipeline that is known.`);
+			throw new Failure('missing', `${argument} is not a known pipeline.`);
 		}
 		const choices = pipelines.pipelines.filter(applies).map((view) => ({
 			label: displayText(view.name),
@@ -44,7 +44,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			detail: view.folder,
 			view,
 		}));
-		if (choices.length === 0) void notices.information('There is no pipeline that this is for.');
+		if (choices.length === 0) void notices.information('There is no matching pipeline.');
 		if (choices.length < 2) return choices[0]?.view;
 		return (await showQuickPick(choices, { title }))?.view;
 	};
@@ -64,7 +64,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			if (view === undefined) return;
 			const { stopPipeline } = await import('../../runs/pipeline/startPipeline.ts');
 			const title = `Stopping ${displayText(view.name)}`;
-			await withProgress({ title, why: 'its running stage saves a checkpoint first' }, (signal) =>
+			await withProgress({ title, why: 'saving a checkpoint of its running stage first' }, (signal) =>
 				stopPipeline(view.folder, signal),
 			);
 			await pipelines.refresh();
@@ -76,7 +76,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			const begun = view.stages.filter(({ type, done }) => done !== null && type !== 'search' && type !== 'evaluate');
 			const stage = begun.find(({ status }) => status === 'running') ?? begun.at(-1);
 			if (stage === undefined)
-				throw new Failure('missing', `No stage of ${displayText(view.name)} has begun to train.`);
+				throw new Failure('missing', `No stage of ${displayText(view.name)} has started training.`);
 			await openDashboard(stage.folder);
 		},
 		/** Shows the folder of the pipeline, or that of the stage whose row it is. */
@@ -109,7 +109,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			if (view === undefined) return;
 			const name = displayText(view.name);
 			const move = 'Move to Trash';
-			const detail = `All of its ${view.stages.length} stages go with it, to the folder ".trash" beside it; it can be undone.`;
+			const detail = `All of its ${view.stages.length} stages move to the ".trash" folder next to it. You can undo this.`;
 			// Days of work can lie in it.
 			if ((await vscode.window.showWarningMessage(`Move ${name}?`, { modal: true, detail }, move)) !== move) return;
 			const [{ trashPipeline }, { restoreRun }] = await Promise.all([
@@ -130,7 +130,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 				await pipelines.expect(folder);
 				await look();
 			};
-			void notices.information(`${name} moved to the trash: the folder ".trash" beside it.`, [
+			void notices.information(`${name} moved to the trash, the ".trash" folder next to it.`, [
 				{ title: 'Undo', run: undo },
 			]);
 		},

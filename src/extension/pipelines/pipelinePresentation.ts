@@ -87,15 +87,15 @@ interface PipelineWords {
 
 function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, string][] {
 	const { record, status, stages } = view;
-	const rows: [string, string][] = [['State', status === 'crashed' ? 'crashed: its runner is gone' : status]];
+	const rows: [string, string][] = [['State', status === 'crashed' ? 'crashed: its runner exited' : status]];
 	const add = (name: string, value: string | null | undefined) => {
 		if (value) rows.push([name, value]);
 	};
 	const error = isLivePipeline(view) ? undefined : record.error;
-	add('Why', displayText(error?.message ?? '', 400));
-	add('To do', displayText(error?.action ?? (isResumablePipeline(view) ? whatToDo : ''), 400));
+	add('Reason', displayText(error?.message ?? '', 400));
+	add('Action', displayText(error?.action ?? (isResumablePipeline(view) ? whatToDo : ''), 400));
 	add('Stage', words.step);
-	add('Left of this stage', leftText(words.left));
+	add('Stage time left', leftText(words.left));
 	add('Done', words.stages);
 	const measured = stages.filter(({ accuracy }) => accuracy !== null).slice(-mostMeasured);
 	add(
@@ -103,14 +103,14 @@ function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, str
 		measured.map(({ name, accuracy }) => `${stageName(name)} ${formatPercent(accuracy as number)}`).join(', '),
 	);
 	add('Started', words.start);
-	add('Stages took', words.elapsed);
+	add('Stage time', words.elapsed);
 	add('Attempt', record.attempt > 1 ? String(record.attempt) : null);
 	add('Set aside', displayText(stages.flatMap(({ kept }) => kept).join(', '), 200));
 	add('Folder', displayText(view.folder, 400));
 	return rows;
 }
 
-const whatToDo = 'Resume it: what has finished is not run again.';
+const whatToDo = 'Resume it: finished stages are not run again.';
 /** Stages whose accuracy a tooltip lists. */
 const mostMeasured = 12;
 
@@ -164,13 +164,13 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): ToldRow 
 		tooltip: [
 			['Stage', type],
 			['State', stage.status === 'waiting' ? (why ?? stage.status) : state],
-			...(reason === null ? [] : [['Why', reason] as const]),
+			...(reason === null ? [] : [['Reason', reason] as const]),
 			...(count === null ? [] : [[isTraining(stage) ? 'Step' : 'Problems', count] as const]),
 			...(accuracy === null
 				? []
 				: [[evaluation ? 'Measured' : 'Held-out', accuracy.replace(/^accuracy /, '')] as const]),
 			...(reward === null ? [] : [['Reward', reward.replace(/^reward /, '')] as const]),
-			...(remaining === null ? [] : [['Left', remaining] as const]),
+			...(remaining === null ? [] : [['Time left', remaining] as const]),
 			...(time === null ? [] : [['Time', time] as const]),
 			...dependencies(stage, pipeline),
 			...(stage.kept.length === 0 ? [] : [['Set aside', displayText(stage.kept.join(', '), 200)] as const]),
@@ -190,7 +190,7 @@ function dependencies(stage: StageView, pipeline: PipelineView | undefined): [st
 	const made = own?.outputs.map(({ kind }) => kind.replaceAll('-', ' ')) ?? [];
 	const rows: [string, readonly string[]][] = [
 		['After', own?.after ?? []],
-		['Made', made],
+		['Outputs', made],
 		['Before', behind],
 	];
 	return rows

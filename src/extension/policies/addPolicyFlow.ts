@@ -60,9 +60,9 @@ const serverOf = ({ url, model, api, name }: Draft): ServerPolicy => ({
 });
 
 async function askPlace(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
-	const answer = await askChoice<string>({ ...question, placeholder: 'What answers there' }, [
+	const answer = await askChoice<string>({ ...question, placeholder: 'Select a server' }, [
 		...places.map(([label, url]) => ({ label, description: url, value: url })),
-		{ label: 'Another OpenAI-compatible server', description: 'of your own or of a provider', value: 'https://' },
+		{ label: 'Another OpenAI-compatible server', description: 'self-hosted or from a provider', value: 'https://' },
 	]);
 	if (answer === 'back' || answer === 'cancel') return answer;
 	draft.url = answer.value;
@@ -85,9 +85,9 @@ async function askKey(draft: Draft, question: Question): Promise<'next' | NoAnsw
 }
 
 async function askModel(draft: Draft, question: Question, needs: AddPolicyNeeds): Promise<'next' | NoAnswer> {
-	const way = await askChoice<'ask' | 'type'>({ ...question, placeholder: 'Which model' }, [
-		{ label: '$(list-unordered) Ask the server for its models', description: draft.url, value: 'ask' },
-		{ label: '$(edit) Type its name', value: 'type' },
+	const way = await askChoice<'ask' | 'type'>({ ...question, placeholder: 'Select a model' }, [
+		{ label: '$(list-unordered) List the models on the server', description: draft.url, value: 'ask' },
+		{ label: '$(edit) Enter the model name', value: 'type' },
 	]);
 	if (way === 'back' || way === 'cancel') return way;
 	if (way.value === 'ask') {
@@ -96,10 +96,10 @@ async function askModel(draft: Draft, question: Question, needs: AddPolicyNeeds)
 			async () => needs.models(serverOf(draft), draft.key).catch((error: unknown) => Failure.from(error)),
 		);
 		if (models instanceof Failure) {
-			showWarning(`${models.message} Type the model's name instead.`);
+			showWarning(`${models.message} Enter the model name instead.`);
 		} else if (models.length > 0) {
 			const answer = await askChoice<string>(
-				{ ...question, placeholder: 'Which model' },
+				{ ...question, placeholder: 'Select a model' },
 				models.map((model) => ({ label: model, value: model })),
 			);
 			if (answer === 'back' || answer === 'cancel') return answer;
@@ -107,21 +107,21 @@ async function askModel(draft: Draft, question: Question, needs: AddPolicyNeeds)
 			return 'next';
 		}
 	}
-	const named = { ...question, placeholder: "The model's name, as the server knows it" };
-	const answer = await askText(named, draft.model, (text) => (text.trim() === '' ? 'Write a name.' : null));
+	const named = { ...question, placeholder: 'Model name on the server' };
+	const answer = await askText(named, draft.model, (text) => (text.trim() === '' ? 'Enter a name.' : null));
 	if (answer === 'back' || answer === 'cancel') return answer;
 	draft.model = answer.value.trim();
 	return 'next';
 }
 
 async function askApi(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
-	const answer = await askChoice<'chat' | 'completions'>({ ...question, placeholder: 'How it is asked' }, [
+	const answer = await askChoice<'chat' | 'completions'>({ ...question, placeholder: 'Select an API' }, [
 		{
 			label: 'Chat',
-			description: 'messages: takes instructions; whether it goes on from a beginning is tried',
+			description: 'messages: follows instructions; continuing from a prefix is tested',
 			value: 'chat',
 		},
-		{ label: 'Completions', description: 'a prompt: goes on from any beginning', value: 'completions' },
+		{ label: 'Completions', description: 'a prompt: continues from any prefix', value: 'completions' },
 	]);
 	if (answer === 'back' || answer === 'cancel') return answer;
 	draft.api = answer.value;
@@ -131,7 +131,7 @@ async function askApi(draft: Draft, question: Question): Promise<'next' | NoAnsw
 async function askName(draft: Draft, question: Question, needs: AddPolicyNeeds): Promise<'next' | NoAnswer> {
 	const short = draft.model.split('/').at(-1) ?? draft.model;
 	const proposed = draft.name || freeName(short, needs.names);
-	const answer = await askText({ ...question, placeholder: 'Its name here' }, proposed, (text) =>
+	const answer = await askText({ ...question, placeholder: 'Display name' }, proposed, (text) =>
 		faultOfName(text, needs.names),
 	);
 	if (answer === 'back' || answer === 'cancel') return answer;
@@ -148,8 +148,8 @@ export function freeName(name: string, taken: readonly string[]): string {
 
 export function faultOfName(text: string, taken: readonly string[]): string | null {
 	const name = text.trim();
-	if (name === '' || name.length > 80) return 'A name has 1 to 80 characters.';
-	return taken.includes(name) ? 'There is a policy of this name already.' : null;
+	if (name === '' || name.length > 80) return 'Enter 1 to 80 characters.';
+	return taken.includes(name) ? 'A policy with this name already exists.' : null;
 }
 
 export function faultOfUrl(text: string): string | null {
@@ -159,14 +159,15 @@ export function faultOfUrl(text: string): string | null {
 	} catch {
 		return 'Write it as http://127.0.0.1:8000/v1.';
 	}
-	if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'It begins with http:// or https://.';
-	if (url.username !== '' || url.password !== '') return 'No name or password in it: the API key is asked for next.';
-	if (url.search !== '' || url.hash !== '') return 'Leave out what follows the path.';
+	if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'The URL must start with http:// or https://.';
+	if (url.username !== '' || url.password !== '')
+		return 'Leave out user name and password. You enter the API key next.';
+	if (url.search !== '' || url.hash !== '') return 'Leave out everything after the path.';
 	return null;
 }
 
 export function faultOfKey(text: string): string | null {
 	return text.trim() === '' || /^[\x21-\x7e]+$/.test(text.trim())
 		? null
-		: 'A key has no blanks and no foreign characters.';
+		: 'A key contains only ASCII characters, without spaces.';
 }

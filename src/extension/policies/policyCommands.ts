@@ -58,7 +58,7 @@ export class PolicyCommands {
 		if (view === undefined) return undefined;
 		const { store, notices } = this.#needs;
 		const name = nameOfPolicy(view);
-		const words = { title: `Trying ${name}`, why: 'Asking it for a few short texts...', view: viewIds.policies };
+		const words = { title: `Trying ${name}`, why: 'Requesting a few short completions...', view: viewIds.policies };
 		const runs = await this.#needs.runs();
 		const found = await withProgress(words, (signal) => runs.probe(view.spec, signal));
 		const at = Date.now();
@@ -70,7 +70,7 @@ export class PolicyCommands {
 			[
 				`${name} answers${able.length === 0 ? '' : `. It can: ${able.join(', ')}`}.`,
 				...notes,
-				sample === '' ? 'It wrote nothing.' : `It wrote: ${sample}`,
+				sample === '' ? 'It returned no text.' : `It returned: ${sample}`,
 			].join(' '),
 			[{ title: 'New Search', run: () => this.search(view.spec) }],
 		);
@@ -90,7 +90,10 @@ export class PolicyCommands {
 		if (confirmed !== true) {
 			const answer = await vscode.window.showWarningMessage(
 				`Remove ${nameOfPolicy(view)}?`,
-				{ modal: true, detail: view.hasKey ? 'Its API key is forgotten, too.' : 'Its entry leaves the settings.' },
+				{
+					modal: true,
+					detail: view.hasKey ? 'Its API key is deleted, too.' : 'Its entry is removed from the settings.',
+				},
 				{ title: 'Remove' },
 			);
 			if (answer === undefined) return false;
@@ -101,7 +104,7 @@ export class PolicyCommands {
 		return true;
 	}
 
-	/** *Set Key of Policy*; an empty one removes it. @returns whether there is one now */
+	/** *Set Policy Key*; an empty one removes it. @returns whether there is one now */
 	async setKey(argument?: unknown, given?: unknown): Promise<boolean | undefined> {
 		const view = await this.#one(argument, 'Set the key of a policy', ({ spec }) => spec.kind === 'openai');
 		if (view === undefined || view.spec.kind !== 'openai') return undefined;
@@ -111,7 +114,7 @@ export class PolicyCommands {
 				? given
 				: await showInputBox({
 						title: `API key of ${nameOfPolicy(view)}`,
-						prompt: `Kept in the editor's secret storage, sent to ${new URL(spec.baseUrl).origin} alone. Empty removes it.`,
+						prompt: `Kept in the editor's secret storage, sent only to ${new URL(spec.baseUrl).origin}. Leave empty to remove it.`,
 						password: true,
 						validateInput: (text) => faultOfKey(text) ?? undefined,
 					});
@@ -125,7 +128,7 @@ export class PolicyCommands {
 		return key.trim() !== '';
 	}
 
-	/** *Set Price of Policy*: per million tokens, in and out. */
+	/** *Set Policy Price*: per million tokens, in and out. */
 	async setPrice(argument?: unknown, given?: unknown): Promise<void> {
 		const view = await this.#one(argument, 'Set the price of a policy', ({ spec }) => spec.kind === 'openai');
 		if (view === undefined || view.spec.kind !== 'openai') return;
@@ -135,14 +138,14 @@ export class PolicyCommands {
 				? given
 				: await showInputBox({
 						title: `Price of ${nameOfPolicy(view)}`,
-						prompt: 'Per million tokens: in, out, currency. Empty: none.',
+						prompt: 'Per million tokens: input, output, currency. Leave empty for none.',
 						placeHolder: '0.5 1.5 USD',
 						value: price === undefined ? '' : `${price.input} ${price.output} ${price.currency}`,
-						validateInput: (input) => (priceOf(input) === null ? 'Write it as 0.5 1.5 USD.' : undefined),
+						validateInput: (input) => (priceOf(input) === null ? 'Use the form 0.5 1.5 USD.' : undefined),
 					});
 		if (text === undefined) return;
 		const wanted = priceOf(text);
-		if (wanted === null) throw new Failure('invalid', `"${text}" is no price.`, 'Write it as 0.5 1.5 USD.');
+		if (wanted === null) throw new Failure('invalid', `"${text}" is not a price.`, 'Use the form 0.5 1.5 USD.');
 		await policySettings.change(view.spec.name, { price: wanted });
 	}
 
@@ -160,7 +163,7 @@ export class PolicyCommands {
 		if (fault === undefined) return;
 		throw new Failure(
 			'invalid',
-			faults.length === 1 ? fault : `${fault} ${faults.length - 1} more entries are wrong.`,
+			faults.length === 1 ? fault : `${fault} ${faults.length - 1} more entries are invalid.`,
 			'Correct the setting "reasoningLab.policies".',
 		);
 	}
@@ -177,7 +180,7 @@ export class PolicyCommands {
 		const named = views.find(({ spec }) => policyId(spec) === id);
 		if (named !== undefined && fits(named)) return named;
 		if (typeof argument === 'string') {
-			throw new Failure('missing', 'There is no such policy any more.', 'Refresh the view.');
+			throw new Failure('missing', 'This policy no longer exists.', 'Refresh the view.');
 		}
 		const candidates = views.filter(fits);
 		if (candidates.length === 0) throw new Failure('missing', 'There is no such policy.', 'Add one with Add Policy.');
@@ -188,7 +191,7 @@ export class PolicyCommands {
 				const { label, description, icon } = presentPolicy(view, now);
 				return { label: `$(${icon.id}) ${label}`, description, view };
 			}),
-			{ title, placeHolder: 'Which policy', matchOnDescription: true },
+			{ title, placeHolder: 'Select a policy', matchOnDescription: true },
 		);
 		return picked?.view;
 	}

@@ -74,7 +74,7 @@ function kindWords(spec: PolicySpec): string {
 		case 'openai':
 			return displayText(spec.model, 60);
 		case 'engine':
-			return 'trains now';
+			return 'training now';
 		case 'checkpoint':
 			return 'checkpoint';
 		case 'scripted':
@@ -95,7 +95,7 @@ export function presentPolicy(view: PolicyView, now: number): PolicyPresentation
 	const price = server?.price;
 	const rows: (readonly [string, string | null])[] = [
 		['Server', server === null ? null : displayText(server.baseUrl, 200)],
-		['Interface', server === null ? null : server.api === 'chat' ? 'chat' : 'completions'],
+		['API', server === null ? null : server.api === 'chat' ? 'chat' : 'completions'],
 		['Model', displayText(trial?.model ?? server?.model ?? '', 120) || null],
 		['API key', server === null ? null : hasKey ? 'kept in the secret storage' : 'none'],
 		[
@@ -105,14 +105,14 @@ export function presentPolicy(view: PolicyView, now: number): PolicyPresentation
 				: `${price.input} per million tokens in, ${price.output} out, ${displayText(price.currency, 10)}`,
 		],
 		[
-			'Place',
+			'Location',
 			spec.kind === 'openai'
 				? null
 				: displayText(spec.kind === 'engine' ? spec.run : spec.kind === 'checkpoint' ? spec.folder : spec.file, 400),
 		],
-		['Can', able === null ? 'not tried yet' : able.join(', ') || 'nothing beyond texts'],
-		['Tried', trial === null ? null : agoWords(now - trial.at)],
-		['It wrote', trial === null || trial.sample === '' ? null : displayText(trial.sample, 200)],
+		['Capabilities', able === null ? 'not tested yet' : able.join(', ') || 'text only'],
+		['Last tested', trial === null ? null : agoWords(now - trial.at)],
+		['Sample', trial === null || trial.sample === '' ? null : displayText(trial.sample, 200)],
 		...(trial?.notes ?? []).slice(0, 12).map((note) => ['Note', displayText(note, 300)] as const),
 	];
 	return {
@@ -121,7 +121,7 @@ export function presentPolicy(view: PolicyView, now: number): PolicyPresentation
 		icon: { id: icons[spec.kind], color: lacks ? 'charts.yellow' : able === null ? null : 'charts.green' },
 		contextValue: flags.join(' '),
 		tooltip: rows.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
-		spoken: [label, kind, able === null ? 'not tried yet' : `can: ${able.join(', ')}`].join(', '),
+		spoken: [label, kind, able === null ? 'not tested yet' : `can: ${able.join(', ')}`].join(', '),
 	};
 }
 

@@ -27,7 +27,7 @@ export function serversOf(value: unknown): ServerList {
 		const where = `Entry ${i + 1} of "${settingIds.policies}"`;
 		if (!decoded.ok) faults.push(`${where}: ${decoded.faults[0]?.path} ${decoded.faults[0]?.message}.`);
 		else if (servers.some(({ name }) => name === (decoded.value as ServerPolicy).name)) {
-			faults.push(`${where} has the name of another one.`);
+			faults.push(`${where} has the same name as another entry.`);
 		} else servers.push(decoded.value as ServerPolicy);
 	}
 	return { servers, faults };
@@ -41,7 +41,7 @@ export const policySettings = {
 	/** Adds one at the end. Fails with `exists` when there is one of its name. */
 	async add({ kind: _, ...server }: ServerPolicy): Promise<void> {
 		if (policySettings.servers().servers.some(({ name }) => name === server.name)) {
-			throw new Failure('exists', `There is a policy "${server.name}" already.`, 'Choose another name.');
+			throw new Failure('exists', `A policy named "${server.name}" already exists.`, 'Choose another name.');
 		}
 		await write((entries) => [...entries, server]);
 	},

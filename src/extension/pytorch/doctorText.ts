@@ -15,7 +15,7 @@ export function doctorSentence({ rows }: DoctorReport): string {
 		rows.filter(({ status }) => status === wanted),
 	);
 	const first = errors?.[0] ?? warnings?.[0];
-	if (first === undefined) return 'The PyTorch engine has all it needs.';
+	if (first === undefined) return 'The PyTorch engine is ready.';
 	const more = (errors?.length ?? 0) + (warnings?.length ?? 0) - 1;
 	const rest = more === 0 ? '' : ` ${more} more ${more === 1 ? 'problem' : 'problems'}.`;
 	return `${first.check}: ${first.found.replace(/\.$/, '')}.${rest}`;

@@ -36,12 +36,16 @@ export class InterpreterChooser {
 		const separator = (label: string) => ({ label, kind: vscode.QuickPickItemKind.Separator });
 		const picked = await showQuickPick<Choice>(
 			[
-				{ label: '$(folder-opened) Browse...', description: 'a Python, or the one of an environment', python: null },
-				{ label: '$(sparkle) The managed environment', description: 'of Set Up PyTorch Engine', alwaysShow: true },
+				{
+					label: '$(folder-opened) Browse...',
+					description: 'a Python program, or the one of an environment',
+					python: null,
+				},
+				{ label: '$(sparkle) Managed environment', description: 'created by Set Up PyTorch Engine', alwaysShow: true },
 				...(ready.length > 0 ? [separator('with torch and TRL'), ...ready] : []),
-				...(others.length > 0 ? [separator('without them'), ...others] : []),
+				...(others.length > 0 ? [separator('without torch and TRL'), ...others] : []),
 			],
-			{ title: 'Python of the PyTorch engine', placeHolder: 'Which one trains', matchOnDescription: true },
+			{ title: 'Python of the PyTorch engine', placeHolder: 'Select an interpreter', matchOnDescription: true },
 		);
 		if (picked === undefined) return undefined;
 		if (picked.python === undefined) {

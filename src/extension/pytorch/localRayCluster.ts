@@ -83,7 +83,7 @@ export class LocalRayCluster {
 	async stop(): Promise<void> {
 		const cluster = await this.#get();
 		if ((await cluster.running()) === null) {
-			void this.#needs.notices.information('No Ray cluster that was started here is running.');
+			void this.#needs.notices.information('No Ray cluster started from here is running.');
 			return;
 		}
 		const title = 'Stopping the Ray cluster';

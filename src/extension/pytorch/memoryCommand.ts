@@ -25,7 +25,7 @@ export class MemoryCommand {
 		const pipeline = await readPipelineFile(recipe.fsPath);
 		if (pipeline !== null) return this.#showPipeline(recipe, pipeline);
 		const { name, estimate } = await withProgress(
-			{ title: 'Estimating memory', why: 'model and data are looked at' },
+			{ title: 'Estimating memory', why: 'reading the model and the data' },
 			(signal) => this.#estimate(recipe, signal),
 		);
 		await this.#documents.show('Memory.md', memoryReport(displayText(name), estimate), { preview: true });
@@ -34,7 +34,7 @@ export class MemoryCommand {
 
 	async #showPipeline(recipe: vscode.Uri, pipeline: PipelineRecipe): Promise<PipelineForecast> {
 		const forecast = await withProgress(
-			{ title: 'Estimating memory', why: 'models and data of its stages are looked at' },
+			{ title: 'Estimating memory', why: 'reading the models and data of its stages' },
 			(signal) => estimatePipeline(pipeline, dirname(recipe.fsPath), { signal }),
 		);
 		await this.#documents.show('Memory.md', pipelineMemoryReport(forecast), { preview: true });

@@ -42,7 +42,7 @@ export class SetUpCommand extends Disposable {
 
 	/**
 	 * @param given answers to what would be asked
-	 * @returns the Python that trains now; undefined: none was set up
+	 * @returns the Python that training now; undefined: none was set up
 	 */
 	run(given?: unknown): Promise<string | undefined> {
 		this.#running ??= this.#ask(setupAnswers(given)).finally(() => {
@@ -66,7 +66,7 @@ export class SetUpCommand extends Disposable {
 			if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Remove')) !== 'Remove') return;
 		}
 		await withProgress({ title: 'Removing the PyTorch environment' }, () => removeEnvironment(folder));
-		void this.#needs.notices.information('The PyTorch environment is removed.');
+		void this.#needs.notices.information('PyTorch environment removed.');
 	}
 
 	async #ask(answers: SetupAnswers): Promise<string | undefined> {
@@ -110,7 +110,7 @@ export class SetUpCommand extends Disposable {
 			...(state.kind === 'ready' && state.outdated.length > 0
 				? [`The environment is of version ${state.record.version}; since then: ${state.outdated.join(', ')}.`]
 				: []),
-			...(named === null ? [] : [`The setting reasoningLab.pytorch.python, which names ${named}, is then emptied.`]),
+			...(named === null ? [] : [`This also clears the setting reasoningLab.pytorch.python, now ${named}.`]),
 		];
 	}
 

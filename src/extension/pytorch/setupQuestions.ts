@@ -12,8 +12,8 @@ export type SetupWish = 'doctor' | 'again' | 'choose' | 'log' | 'remove';
 
 export async function askWhatToDo(record: ManagedEnvironment): Promise<SetupWish | undefined> {
 	const items: (vscode.QuickPickItem & { readonly wish: SetupWish })[] = [
-		{ label: '$(pulse) Look at It', description: 'Doctor', wish: 'doctor' },
-		{ label: '$(refresh) Make It Anew', description: 'the old one stays until the new one works', wish: 'again' },
+		{ label: '$(pulse) Check It', description: 'Doctor', wish: 'doctor' },
+		{ label: '$(refresh) Recreate It', description: 'the old one is kept until the new one works', wish: 'again' },
 		{ label: '$(symbol-misc) Use Another Python', wish: 'choose' },
 		{ label: '$(output) Open Log', wish: 'log' },
 		{ label: '$(trash) Remove It', wish: 'remove' },
@@ -45,7 +45,10 @@ export async function askForPython(current: string): Promise<string | undefined>
 		.map(({ path, probe }) => ({
 			...{ label: `Python ${probe.python}`, description: path === current ? 'chosen' : '', detail: path, path },
 		}));
-	const options = { title: 'Set up the PyTorch engine (1/2)', placeHolder: 'Which Python makes the environment' };
+	const options = {
+		title: 'Set up the PyTorch engine (1/2)',
+		placeHolder: 'Select the Python that creates the environment',
+	};
 	return (await showQuickPick(items, options))?.path;
 }
 
@@ -54,6 +57,10 @@ export async function askForExtras(current: readonly string[]): Promise<readonly
 	const items = setupExtras.map((extra) => ({
 		...{ label: extra, description: extraWords[extra], picked: current.includes(extra), extra },
 	}));
-	const options = { title: 'Set up the PyTorch engine (2/2)', placeHolder: 'What else to install', canPickMany: true };
+	const options = {
+		title: 'Set up the PyTorch engine (2/2)',
+		placeHolder: 'Select optional packages',
+		canPickMany: true,
+	};
 	return (await showQuickPick(items, { ...options, canPickMany: true }))?.map(({ extra }) => extra);
 }

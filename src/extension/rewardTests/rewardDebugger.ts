@@ -152,8 +152,8 @@ function hasDebugger(type: string): boolean {
 async function listening(child: ChildProcess): Promise<number> {
 	let printed = '';
 	return new Promise<number>((resolve, reject) => {
-		const fail = (why: string) => reject(new Failure('unavailable', `Node could not be started to debug: ${why}`));
-		const timer = setTimeout(() => fail(`it said nothing for ${listenMs / 1000} s.`), listenMs);
+		const fail = (why: string) => reject(new Failure('unavailable', `Cannot start Node for debugging: ${why}`));
+		const timer = setTimeout(() => fail(`no output for ${listenMs / 1000} s.`), listenMs);
 		child.stderr?.setEncoding('utf8').on('data', (text: string) => {
 			if (printed.length < 10_000) printed += text;
 			const port = inspectorPort(printed);
@@ -162,7 +162,7 @@ async function listening(child: ChildProcess): Promise<number> {
 			resolve(port);
 		});
 		child.on('error', (error) => fail(error.message));
-		child.on('exit', () => fail(printed.trim().split('\n').at(-1) || 'it ended at once.'));
+		child.on('exit', () => fail(printed.trim().split('\n').at(-1) || 'it exited immediately.'));
 	});
 }
 

@@ -123,7 +123,7 @@ export class TestItems {
 			const id = `${file}#${name}#case#${at}`;
 			item.children.add(this.#item(id, label, path, at - 1, { kind: 'case', file, reward: name, line: at }));
 		}
-		const words = 'Audit: earned without a right answer';
+		const words = 'Audit: reward without a correct answer';
 		const audit = this.#item(`${file}#${name}#audit`, words, file, line, { kind: 'audit', file, reward: name });
 		audit.sortText = '~';
 		for (const { id, title } of probes) {

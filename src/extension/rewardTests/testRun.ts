@@ -70,7 +70,7 @@ export class TestRunner {
 					const names = rewards.map(({ name }) => name);
 					const row = rowsOfReward(plan, reward, names).find(({ place }) => place?.line === node.line);
 					if (row === undefined) {
-						run.errored(item, new vscode.TestMessage('The case is not in its file any more.'));
+						run.errored(item, new vscode.TestMessage('The case is no longer in its file.'));
 						continue;
 					}
 					const asked = { file, reward, row: row.row, label: row.label };
@@ -186,7 +186,7 @@ function tell(
 	milliseconds: number,
 ): void {
 	if (row === undefined) {
-		run.errored(item, new vscode.TestMessage('The case is not in its file any more.'));
+		run.errored(item, new vscode.TestMessage('The case is no longer in its file.'));
 		return;
 	}
 	const { error, passed, expect = null, value } = row;
@@ -233,9 +233,9 @@ function tellProbe(
 		first === undefined
 			? ''
 			: `\n\nPrompt: ${displayText(first.prompt, 500)}\nCompletion: ${displayText(first.completion, 1000)}\n` +
-				`It scores ${first.value}; an honest right answer scores ${first.honest}.`;
+				`It scores ${first.value}; an honest correct answer scores ${first.honest}.`;
 	const message = new vscode.TestMessage(
-		`${finding.title}: it scores as high as an honest right answer on ${finding.fooled} of ${finding.rows} rows ` +
+		`${finding.title}: it scores as high as an honest correct answer on ${finding.fooled} of ${finding.rows} rows ` +
 			`(severity ${finding.severity}).${shown}\n\n${finding.fix}`,
 	);
 	message.location = new vscode.Location(vscode.Uri.file(node.file), new vscode.Position(node.line, 0));

@@ -53,10 +53,10 @@ export function originOf(address: string): string {
 	try {
 		url = new URL(address.trim());
 	} catch {
-		throw new Failure('invalid', `"${address}" is not an address.`, 'Write one like https://api.example.com.');
+		throw new Failure('invalid', `"${address}" is not a URL.`, 'Enter one such as https://api.example.com.');
 	}
 	if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-		throw new Failure('invalid', `"${address}" is not a web address.`, 'Write one like https://api.example.com.');
+		throw new Failure('invalid', `"${address}" is not a web URL.`, 'Enter one such as https://api.example.com.');
 	}
 	return url.origin;
 }

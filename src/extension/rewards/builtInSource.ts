@@ -14,7 +14,7 @@ export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined
 	}
 	const picked = await showQuickPick(
 		builtInInfos.map((info) => ({ label: info.name, description: info.range, detail: info.sentence, info })),
-		{ title: 'Built-in rewards', placeHolder: 'Which one to read', matchOnDetail: true },
+		{ title: 'Built-in rewards', placeHolder: 'Select a built-in reward', matchOnDetail: true },
 	);
 	return picked?.info;
 }

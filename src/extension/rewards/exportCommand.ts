@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
+import { formatCounted } from '../../base/format.ts';
 import { type ExportTarget, exportTargets, targetInfos } from '../../core/reward/export/exportTarget.ts';
 import { viewIds } from '../ids.ts';
 import { requireTrust } from '../launchSettings.ts';
@@ -46,7 +47,7 @@ export class ExportCommand extends Disposable {
 		const { findings, usage } = await withProgress(words, async (signal) => {
 			const { python } = await findRewardPrograms({ python: await this.#needs.python.path(vscode.Uri.file(file)) });
 			const made = await exportRewardFile({ file, target, python, folder: this.#needs.dist, signal });
-			if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if (signal.aborted) throw new Failure('cancelled', 'Canceled.');
 			await writeAdapter(path, made.text);
 			return made;
 		});
@@ -63,17 +64,15 @@ export class ExportCommand extends Disposable {
 		const uri = vscode.Uri.file(path);
 		await vscode.window.showTextDocument(uri, { preview: false });
 		const breaks =
-			findings.length === 0
-				? ''
-				: ` ${findings.length === 1 ? 'One thing breaks' : `${findings.length} things break`} there: see Problems.`;
+			findings.length === 0 ? '' : ` ${formatCounted(findings.length, 'compatibility problem')}: see Problems.`;
 		const where = displayText(vscode.workspace.asRelativePath(uri), 200);
 		const copy = () => vscode.env.clipboard.writeText(usage(path));
-		void this.#needs.notices.information(`${where} is written.${breaks}`, [{ title: 'Copy How to Use', run: copy }]);
+		void this.#needs.notices.information(`${where} written.${breaks}`, [{ title: 'Copy Usage', run: copy }]);
 		return uri;
 	}
 }
 
 async function pickTarget(title: string): Promise<ExportTarget | undefined> {
 	const items = exportTargets.map((target) => ({ label: targetInfos[target].title, target }));
-	return (await showQuickPick(items, { title, placeHolder: 'For which trainer' }))?.target;
+	return (await showQuickPick(items, { title, placeHolder: 'Select a trainer' }))?.target;
 }

@@ -1,3 +1,4 @@
+import { formatCounted } from '../../base/format.ts';
 import { type IsolationAttempt, type IsolationReport, isolationAreas } from '../../protocol/isolation.ts';
 
 const areaTitles: Readonly<Record<IsolationAttempt['area'], string>> = {
@@ -27,11 +28,11 @@ export function isolationSentence({ kind, attempts, held, failed, skipped, untri
 		...(skipped === 0 ? [] : [` ${skipped} skipped.`]),
 	].join('');
 	if (failed > 0) {
-		return `The sandbox (${kind}) did not hold against ${failed} of ${held + failed} attempts: ${namesOf('escaped')}.${rest}`;
+		return `The sandbox (${kind}) failed to block ${failed} of ${held + failed} escape attempts: ${namesOf('escaped')}.${rest}`;
 	}
 	if (held === 0) return `The sandbox (${kind}) could not be checked.${rest}`;
-	const against = untried === 0 ? `all ${held} attempts` : held === 1 ? '1 attempt' : `${held} attempts`;
-	return `The sandbox (${kind}) held against ${against} to get out.${rest}`;
+	const blocked = untried === 0 ? `all ${held} escape attempts` : formatCounted(held, 'escape attempt');
+	return `The sandbox (${kind}) blocked ${blocked}.${rest}`;
 }
 
 /** The report as a Markdown text. Evidence was written inside the sandbox, so it stands as code. */

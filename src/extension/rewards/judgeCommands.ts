@@ -34,11 +34,11 @@ interface Needs {
 type With = NonNullable<ComparisonAnswers['with']>;
 
 const choices: readonly (vscode.QuickPickItem & { readonly with: With })[] = [
-	{ label: '$(git-commit) HEAD', detail: 'What the last commit has, against the working copy', with: 'HEAD' },
-	{ label: '$(file) Another reward', detail: 'Another reward against this one', with: 'file' },
+	{ label: '$(git-commit) HEAD', detail: 'Compare the last commit with the working copy', with: 'HEAD' },
+	{ label: '$(file) Another reward', detail: 'Compare another reward with this one', with: 'file' },
 	{
 		label: '$(law) Other weights',
-		detail: "The run's rewards under its weights, against other weights",
+		detail: "Compare the run's reward weights with other weights",
 		with: 'weights',
 	},
 ];
@@ -55,7 +55,7 @@ export class JudgeCommands {
 		const target = await this.#needs.targets.reward(args, 'Audit a reward', this.#known);
 		if (target === undefined) return;
 		const { file, reward } = target;
-		const words = { title: `Auditing ${reward}`, why: 'every probe is scored', view: viewIds.rewards };
+		const words = { title: `Auditing ${reward}`, why: 'scoring every probe', view: viewIds.rewards };
 		const place: ResultPlace = { view: 'audit', file, reward };
 		await withProgress(words, (aborted) =>
 			this.#needs.judgements.run(place, aborted, (signal) => this.#audit({ file, reward }, signal)),
@@ -74,12 +74,12 @@ export class JudgeCommands {
 		if (against === undefined) return;
 		const other = against === 'file' ? await this.#otherReward(target, answers) : null;
 		if (other === undefined) return;
-		const placeHolder = 'On the rollouts of which run';
+		const placeHolder = 'Select the run whose rollouts are scored';
 		const run = answers.run ?? (await pickRun(this.#needs.store, { title, placeHolder }));
 		if (run === undefined || run === null) return;
 		const weights = against === 'weights' ? (answers.weights ?? (await askWeights(run))) : null;
 		if (weights === undefined) return;
-		const words = { title: `Comparing ${reward}`, why: 'the rollouts are scored anew', view: viewIds.rewards };
+		const words = { title: `Comparing ${reward}`, why: 'scoring the rollouts again', view: viewIds.rewards };
 		const asked: ComparisonAnswers = {
 			run,
 			with: against,
@@ -182,7 +182,7 @@ export class JudgeCommands {
 		}
 		const picked = await showQuickPick(others, {
 			title: `Compare ${basename(compared.file)}`,
-			placeHolder: 'With which reward',
+			placeHolder: 'Select a reward',
 			matchOnDescription: true,
 		});
 		return picked && { file: picked.file, reward: picked.reward };
@@ -205,13 +205,14 @@ async function askWeights(run: string): Promise<Record<string, number> | undefin
 	});
 	const text = await showInputBox({
 		title: 'Compare with other weights',
-		prompt: 'Names and weights of the rewards; those that are left out keep theirs',
+		prompt: 'Reward names and weights; omitted rewards keep theirs',
 		value: present.join(', '),
-		validateInput: (input) => (parseWeights(input) === null ? 'Write them like: accuracy=1, format=0.2' : undefined),
+		validateInput: (input) => (parseWeights(input) === null ? 'Use the form accuracy=1, format=0.2' : undefined),
 	});
 	if (text === undefined) return undefined;
 	const weights = parseWeights(text);
-	if (weights === null) throw new Failure('invalid', `"${text}" holds no weights.`, 'Write accuracy=1, format=0.2.');
+	if (weights === null)
+		throw new Failure('invalid', `"${text}" contains no weights.`, 'Use the form accuracy=1, format=0.2.');
 	return weights;
 }
 

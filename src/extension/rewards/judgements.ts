@@ -60,7 +60,7 @@ export class Judgements extends Disposable {
 			return result;
 		} catch (error) {
 			const ended = signal.aborted || abort.signal.aborted;
-			const failure = ended ? new Failure('cancelled', 'Cancelled.') : Failure.from(error);
+			const failure = ended ? new Failure('cancelled', 'Canceled.') : Failure.from(error);
 			if (this.#isLatest(key, abort)) {
 				if (ended) this.#restore(key, earlier);
 				else this.#set(key, { phase: 'failed', failure, result: earlier }, null);

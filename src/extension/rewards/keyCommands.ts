@@ -9,7 +9,7 @@ export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolea
 			? address
 			: await showInputBox({
 					title: 'Set an API key',
-					prompt: 'Address of the server; the key is sent to this origin and to no other',
+					prompt: 'Server URL; the key is sent only to this origin',
 					placeHolder: 'https://api.example.com',
 					validateInput: (input) => {
 						try {
@@ -39,7 +39,7 @@ export async function removeApiKey(keys: ApiKeys, origin: unknown): Promise<bool
 	const chosen =
 		typeof origin === 'string'
 			? origin
-			: await showQuickPick([...origins], { title: 'Remove an API key', placeHolder: 'Of which server' });
+			: await showQuickPick([...origins], { title: 'Remove an API key', placeHolder: 'Select a server' });
 	if (chosen === undefined) return false;
 	await keys.remove(chosen);
 	return true;

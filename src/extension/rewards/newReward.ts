@@ -49,9 +49,9 @@ export async function newReward(
 	const extension = extensions[language];
 	const fileOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.reward.${extension}`);
 	const fault = async (name: string): Promise<string | undefined> => {
-		if (!nameForm.test(name)) return 'Letters, digits and _ only, and a letter first.';
-		if (taken.has(name.toLowerCase())) return `${name} is a word of the language.`;
-		return (await exists(fileOf(name))) ? `${name}.reward.${extension} is there already.` : undefined;
+		if (!nameForm.test(name)) return 'Use letters, digits and _, starting with a letter.';
+		if (taken.has(name.toLowerCase())) return `${name} is a reserved word.`;
+		return (await exists(fileOf(name))) ? `${name}.reward.${extension} already exists.` : undefined;
 	};
 	const name =
 		answers.name ??
@@ -81,7 +81,7 @@ export async function newReward(
 		const text = new TextDecoder().decode(bytes).replaceAll('__NAME__', name);
 		await vscode.workspace.fs.writeFile(file, new TextEncoder().encode(text));
 	} catch (error) {
-		throw Failure.from(error, `${file.fsPath} could not be written`);
+		throw Failure.from(error, `Cannot write ${file.fsPath}`);
 	}
 	await places.files.refresh();
 	if (answers.open ?? true) await vscode.window.showTextDocument(file, { preview: false });
@@ -122,7 +122,7 @@ async function pickFolder(files: RewardFileList): Promise<vscode.Uri | undefined
 	}));
 	items.push({ label: '$(folder-opened) Another folder', folder: null });
 	const picked =
-		folders.size === 0 ? items[0] : await showQuickPick(items, { title: 'New reward', placeHolder: 'In which folder' });
+		folders.size === 0 ? items[0] : await showQuickPick(items, { title: 'New reward', placeHolder: 'Select a folder' });
 	if (picked === undefined || picked.folder !== null) return picked?.folder ?? undefined;
 	const chosen = await vscode.window.showOpenDialog({
 		canSelectFiles: false,

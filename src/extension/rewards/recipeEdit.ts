@@ -25,10 +25,10 @@ export interface TextChange {
  */
 export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	const root = parseTree(text, [], syntax);
-	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Correct it first.');
+	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix it first.');
 	const rewards = findNodeAtLocation(root, ['rewards']);
 	if (rewards !== undefined && rewards.type !== 'array') {
-		throw new Failure('invalid', 'The recipe\'s "rewards" is not a list.', 'Correct it first.');
+		throw new Failure('invalid', 'The recipe\'s "rewards" is not a list.', 'Fix it first.');
 	}
 	if (rewards === undefined) return withRewards(text, root, [...standard, entry]);
 	const same = (rewards.children ?? []).findIndex((child) => isSame(child, entry));

@@ -52,7 +52,7 @@ function describe(verification: Verification): vscode.MarkdownString {
 	const failed = verification.rows.find((row) => row.error !== undefined);
 	if (failed !== undefined) addRow(text, 'First error', failed);
 	const missed = verification.rows.find((row) => row.passed === false);
-	if (missed !== undefined && missed !== failed) addRow(text, 'First case that fails', missed);
+	if (missed !== undefined && missed !== failed) addRow(text, 'First failing case', missed);
 	const { best, worst } = extremeRows(verification.rows, 1);
 	for (const row of best) addRow(text, 'Best', row);
 	for (const row of worst) addRow(text, 'Worst', row);

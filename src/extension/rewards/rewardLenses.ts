@@ -7,11 +7,11 @@ import { rewardSelector, signaturesOf } from './rewardDocuments.ts';
 
 const actions = [
 	['Verify', commandIds.verifyReward, 'Score a sample of the dataset and the labeled cases'],
-	['On Last Rollouts', commandIds.verifyOnRollouts, 'Score what a run has recorded last'],
-	['Debug a Row', commandIds.debugRow, 'Run the reward on one row under the debugger'],
+	['On Last Rollouts', commandIds.verifyOnRollouts, 'Score the latest rollouts of a run'],
+	['Debug Row', commandIds.debugRow, 'Run the reward on one row under the debugger'],
 	['Compare', commandIds.compareReward, 'The working copy against HEAD, another file, or other weights'],
-	['Audit', commandIds.auditReward, 'Try to earn the reward without the right answer'],
-	['Use in a Run', commandIds.useReward, 'Add the reward to a recipe'],
+	['Audit', commandIds.auditReward, 'Try to earn the reward without a correct answer'],
+	['Use in Run', commandIds.useReward, 'Add the reward to a recipe'],
 ] as const;
 const results = ['Results', commandIds.showVerification, 'Distribution, groups, correlations, and every row'] as const;
 

@@ -41,7 +41,7 @@ export function inlineLine(state: FileVerification | undefined, reward: string):
 /** "not verified, line 12: invalid syntax" */
 export function failureWords({ file, failure }: Pick<FileVerification, 'file' | 'failure'>): string {
 	if (!(failure instanceof LoadFailure))
-		return `not verified: ${displayText(failure?.message ?? 'why is not known', 160)}`;
+		return `not verified: ${displayText(failure?.message ?? 'unknown reason', 160)}`;
 	const place = failure.line === undefined ? '' : `line ${failure.line}`;
 	const where = failure.file === file ? place : [basename(failure.file), place].filter(Boolean).join(' ');
 	return `not verified${where === '' ? '' : `, ${where}`}: ${displayText(failure.detail, 160)}`;
@@ -117,24 +117,24 @@ export function shortSummary(results: RewardResults | undefined): string {
 
 /** Names and values of everything that was measured, for a hover. */
 export function statisticsRows({ statistics: s, durationMs }: Verification): [name: string, value: string][] {
-	const rows: [string, string][] = [['Rows', `${s.rows}, of which ${s.valued} have a value`]];
+	const rows: [string, string][] = [['Rows', `${s.rows} (${s.valued} with a value)`]];
 	const add = (name: string, value: string | null) => {
 		if (value !== null) rows.push([name, value]);
 	};
-	add('Mean ± standard deviation', s.mean === null ? null : `${formatValue(s.mean)} ± ${formatValue(s.std ?? 0)}`);
+	add('Mean ± SD', s.mean === null ? null : `${formatValue(s.mean)} ± ${formatValue(s.std ?? 0)}`);
 	add('Range', s.min === null || s.max === null ? null : `${formatValue(s.min)} to ${formatValue(s.max)}`);
 	add('At max, at min', s.ceiling === null ? null : `${formatPart(s.ceiling, 1)}, ${formatPart(s.floor ?? 0, 1)}`);
 	add(
-		'Right answers above their wrong ones',
+		'Correct scored above incorrect',
 		s.agreement === null ? null : `${s.agreement.agreed} of ${s.agreement.problems} problems`,
 	);
 	add('Does not apply (null)', s.nulls === 0 ? null : `${s.nulls} rows (${formatPart(s.nulls, s.rows)})`);
-	add('Groups without variance', s.groups === 0 ? null : `${s.deadGroups} of ${s.groups}`);
-	add('Standard deviation within groups', s.withinGroupStd === null ? null : formatValue(s.withinGroupStd));
+	add('Zero-variance groups', s.groups === 0 ? null : `${s.deadGroups} of ${s.groups}`);
+	add('SD within groups', s.withinGroupStd === null ? null : formatValue(s.withinGroupStd));
 	const cases = s.cases.passed + s.cases.failed;
 	add('Labeled cases', cases === 0 ? null : `${s.cases.passed} of ${cases} pass`);
 	const recorded = s.recorded.same + s.recorded.different;
-	add('As the run recorded', recorded === 0 ? null : `${s.recorded.same} of ${recorded} rollouts`);
+	add('Matches the run', recorded === 0 ? null : `${s.recorded.same} of ${recorded} rollouts`);
 	add('Errors', s.errors === 0 ? null : String(s.errors));
 	for (const [name, value] of Object.entries(s.correlation)) {
 		add(`Correlation with ${displayText(name, 40)}`, value === null ? 'not defined' : formatValue(value));
@@ -143,7 +143,7 @@ export function statisticsRows({ statistics: s, durationMs }: Verification): [na
 		'Time',
 		s.rows === 0
 			? null
-			: `${formatDuration(durationMs / s.rows / 1000)} a row, ${formatDuration(durationMs / 1000)} in all`,
+			: `${formatDuration(durationMs / s.rows / 1000)} per row, ${formatDuration(durationMs / 1000)} in total`,
 	);
 	return rows;
 }

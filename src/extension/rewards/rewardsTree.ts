@@ -20,10 +20,10 @@ export function isRewardItem(value: unknown): value is RewardItem {
 
 const icons: Readonly<Record<RewardStanding, readonly [id: string, color: string | null, words: string]>> = {
 	unknown: ['circle-large-outline', null, 'not verified'],
-	busy: ['loading~spin', null, 'being verified'],
+	busy: ['loading~spin', null, 'verifying'],
 	good: ['pass', 'testing.iconPassed', 'verified'],
-	warning: ['warning', 'problemsWarningIcon.foreground', 'verified, worth a look'],
-	error: ['error', 'problemsErrorIcon.foreground', 'at fault'],
+	warning: ['warning', 'problemsWarningIcon.foreground', 'verified, with warnings'],
+	error: ['error', 'problemsErrorIcon.foreground', 'failing'],
 	stale: ['history', null, 'verified before the last edit'],
 };
 

@@ -58,7 +58,7 @@ export async function useReward(
 	const entryAt = changes.at(-1);
 	const editor = await vscode.window.showTextDocument(document, { preview: false });
 	if (!(await vscode.workspace.applyEdit(edit))) {
-		throw new Failure('denied', `${recipe.fsPath} could not be changed.`, 'See whether it may be written.');
+		throw new Failure('denied', `Cannot change ${recipe.fsPath}.`, 'Check its write permissions.');
 	}
 	if (entryAt !== undefined) {
 		const moved = changes.slice(0, -1).reduce((sum, { length, text }) => sum + text.length - length, 0);
@@ -83,12 +83,12 @@ async function pickRecipe(title: string): Promise<vscode.Uri | undefined> {
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', elsewhere, 1000);
 	const recipes = found.filter((uri) => uri.scheme === 'file').sort((a, b) => (a.path < b.path ? -1 : 1));
 	if (recipes.length === 0) {
-		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Make one with "New Project".');
+		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Create one with "New Project".');
 	}
 	if (recipes.length === 1) return recipes[0];
 	const picked = await showQuickPick(
 		recipes.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 300), uri })),
-		{ title, placeHolder: 'In which recipe' },
+		{ title, placeHolder: 'Select a recipe' },
 	);
 	return picked?.uri;
 }

@@ -64,7 +64,7 @@ export class VerifierPool extends Disposable {
 
 	async #entry(file: string): Promise<Entry> {
 		if (!vscode.workspace.isTrusted) {
-			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust it first.');
+			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust the workspace first.');
 		}
 		const uri = vscode.Uri.file(file);
 		const environment = await this.#environment.of(uri);

@@ -106,7 +106,7 @@ export class VerifyCommands {
 	 */
 	async debugRow(...args: unknown[]): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
-			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust it first.');
+			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust the workspace first.');
 		}
 		const target = await this.#needs.targets.reward(args, 'Debug a reward on a row', this.#known);
 		if (target === undefined) return;
@@ -121,7 +121,7 @@ export class VerifyCommands {
 		const verification = (part === undefined ? null : results?.[part]) ?? resultsOf(results)[0];
 		const asked = verification && session.rowsOf(verification);
 		if (verification === undefined || asked === undefined || asked.length === 0) {
-			throw new Failure('missing', `${reward} has no rows to be debugged on.`, 'Name a dataset in the reward file.');
+			throw new Failure('missing', `${reward} has no rows to debug.`, 'Name a dataset in the reward file.');
 		}
 		const index = typeof args[2] === 'number' ? args[2] : await pickRow(verification);
 		const row = index === undefined ? undefined : asked[index];
@@ -146,7 +146,7 @@ export class VerifyCommands {
 	/** Works with a bar in the view, and says what was wrong where no editor shows it. */
 	async #work(session: RewardSession, work: () => Promise<void>): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
-			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust it first.');
+			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust the workspace first.');
 		}
 		await withProgress({ title: `Verifying ${basename(session.file)}`, view: viewIds.rewards }, async (signal) => {
 			signal.addEventListener('abort', () => session.cancel());
@@ -164,10 +164,10 @@ export class VerifyCommands {
 
 	/** null: no run any longer; undefined: the person changed their mind. */
 	async #pickRun(session: RewardSession): Promise<string | null | undefined> {
-		const noRun = session.run === null ? [] : [{ label: '$(close) No run', description: 'dataset and cases alone' }];
+		const noRun = session.run === null ? [] : [{ label: '$(close) No run', description: 'dataset and cases only' }];
 		return pickRun(this.#needs.store, {
 			title: 'Verify on the last rollouts of a run',
-			placeHolder: 'Which run, newest first; from now on its rollouts are scored on each save, too',
+			placeHolder: 'Select a run, newest first; its rollouts are also scored on each save',
 			chosen: session.run,
 			none: noRun[0],
 		});
@@ -195,7 +195,7 @@ async function pickProblem(session: RewardSession): Promise<number | undefined> 
 			detail: name,
 			index,
 		})),
-		{ title: 'Verify the selection as a completion', placeHolder: 'Of which problem', matchOnDescription: true },
+		{ title: 'Verify the selection as a completion', placeHolder: 'Select a problem', matchOnDescription: true },
 	);
 	return picked?.index;
 }

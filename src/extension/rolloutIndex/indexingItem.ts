@@ -58,10 +58,10 @@ export class IndexingItem extends Disposable {
 		const percent = formatProgress(sum('done'), sum('total'));
 		this.#item.text = this.#paused ? '$(debug-pause) Indexing paused' : `$(sync~spin) Indexing ${percent}`;
 		this.#item.tooltip = this.#paused
-			? 'Rollouts are not indexed. Queries answer from what is. Click to go on.'
-			: 'Rollouts are being indexed, so that they can be queried. Click to pause.';
+			? 'Indexing is paused; queries cover only what is indexed so far. Click to resume.'
+			: 'Indexing rollouts for queries. Click to pause.';
 		this.#item.accessibilityInformation = {
-			label: this.#paused ? 'Indexing of rollouts is paused; go on' : `Indexing rollouts, ${percent}; pause`,
+			label: this.#paused ? 'Rollout indexing is paused; resume' : `Indexing rollouts, ${percent}; pause`,
 			role: 'button',
 		};
 		this.#item.show();

@@ -55,7 +55,7 @@ export class WindowRolloutIndex extends Disposable {
 		params: IndexParams<M>,
 		signal?: AbortSignal,
 	): Promise<IndexResult<M>> {
-		if (this.disposed) throw new Failure('cancelled', 'The window closes.');
+		if (this.disposed) throw new Failure('cancelled', 'The window is closing.');
 		if (this.#client === null) {
 			this.#client = this.#load();
 			this.#started.fire();

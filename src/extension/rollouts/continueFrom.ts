@@ -82,7 +82,7 @@ export class ContinueFrom extends Disposable {
 		if (this.#options.run.format !== ownFormat) {
 			return {
 				ready: false,
-				message: 'Another trainer has written this run: its policy is not here to go on.',
+				message: 'Another trainer wrote this run, so its policy is not available here.',
 				action: null,
 				...settings,
 			};
@@ -92,20 +92,20 @@ export class ContinueFrom extends Disposable {
 			case 'live':
 				return {
 					ready: true,
-					message: `The live engine, at step ${source.record?.step ?? 0}.`,
+					message: `The running engine, at step ${source.record?.step ?? 0}.`,
 					action: null,
 					...settings,
 				};
 			case 'checkpoint': {
 				const at = source.checkpoint?.step ?? 0;
-				const message = `The checkpoint of step ${at}, in an engine that is started for it.`;
+				const message = `The checkpoint of step ${at}, in an engine started for it.`;
 				return { ready: true, message, action: null, ...settings };
 			}
 			case 'none':
 				return {
 					ready: false,
-					message: 'No engine of this run is alive, and it has no complete checkpoint.',
-					action: 'Resume the run, or let it run until its first checkpoint.',
+					message: 'This run has no running engine and no complete checkpoint.',
+					action: 'Resume the run, or wait for its first checkpoint.',
 					...settings,
 				};
 		}
@@ -213,7 +213,7 @@ export class ContinueFrom extends Disposable {
 /** Waiting can be given up; the engine then goes on starting for the next time, until it is idle. */
 function opened(open: Promise<ServedCheckpoint>, signal: AbortSignal): Promise<ServedCheckpoint> {
 	return new Promise((resolve, reject) => {
-		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
+		const abort = () => reject(new Failure('cancelled', 'Canceled.'));
 		if (signal.aborted) abort();
 		signal.addEventListener('abort', abort, { once: true });
 		open.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));

@@ -24,11 +24,10 @@ function argumentOf(value: unknown): ExportArgument | null {
 	if (as === undefined && out === undefined) return null;
 	const format = exportFormats.find((name) => name === as);
 	if (format === undefined || typeof out !== 'string' || out === '') {
-		throw new Failure('invalid', 'An export needs "as" and "out".', `"as" is one of ${exportFormats.join(', ')}.`);
+		throw new Failure('invalid', 'An export needs "as" and "out".', `"as" must be one of ${exportFormats.join(', ')}.`);
 	}
 	// What it would be relative to, nobody knows: the window's process starts anywhere.
-	if (!isAbsolute(out))
-		throw new Failure('invalid', `${out} is not an absolute path.`, 'Name the file with its folders.');
+	if (!isAbsolute(out)) throw new Failure('invalid', `${out} is not an absolute path.`, 'Use an absolute path.');
 	return {
 		as: format,
 		out,

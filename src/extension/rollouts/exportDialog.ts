@@ -25,12 +25,12 @@ import { applyOptions, type ExportChoices, noChoices, optionsOf } from './export
 export type ExportRequest = RequestParams<typeof microscopeRequests, 'export'>;
 
 const perturbations: Readonly<Record<PerturbationKind, string>> = {
-	'wrong-answer': 'Another, wrong answer',
-	'corrupt-digits': 'Half of the digits of the thinking replaced',
-	'remove-keywords': 'Without words of reflection, verification and backtracking',
-	'shuffle-steps': 'Steps of the thinking in another order',
-	'delete-steps': 'Half of the steps of the thinking left out',
-	'insert-steps': 'Steps of other completions put in',
+	'wrong-answer': 'Answer replaced by a wrong one',
+	'corrupt-digits': 'Half of the digits in the thinking replaced',
+	'remove-keywords': 'Reflection, verification and backtracking words removed',
+	'shuffle-steps': 'Thinking steps shuffled',
+	'delete-steps': 'Half of the thinking steps removed',
+	'insert-steps': 'Steps of other completions inserted',
 };
 /** Kinds that change a share; the others change all there is. */
 const halves: readonly PerturbationKind[] = ['corrupt-digits', 'delete-steps', 'insert-steps'];
@@ -69,7 +69,7 @@ async function pickFormat(what: string): Promise<ExportFormat | null> {
 			separator('Labels of steps'),
 			...items('labels'),
 		],
-		{ title: `Export ${what}`, placeHolder: 'As what?', matchOnDetail: true },
+		{ title: `Export ${what}`, placeHolder: 'Select a format', matchOnDetail: true },
 	);
 	return picked?.format ?? null;
 }
@@ -81,7 +81,7 @@ async function pickChoices(format: ExportFormat, what: string): Promise<ExportCh
 	const items = options.map((option) => ({ label: option.label, detail: option.detail, option }));
 	const picked = await showQuickPick(items, {
 		title: `Export ${what} as ${exportFormatInfos[format].title}`,
-		placeHolder: 'Check what is to hold, or go on without any',
+		placeHolder: 'Select options, or continue without',
 		canPickMany: true,
 	});
 	return picked && applyOptions(picked.map(({ option }) => option));
@@ -95,8 +95,8 @@ async function pickPerturbation(): Promise<Perturbation | undefined> {
 		perturbation: kind,
 	}));
 	const picked = await showQuickPick(items, {
-		title: 'Changed completions',
-		placeHolder: 'What is changed in each, to see what a model learns from the rest (Li et al. 2025)',
+		title: 'Perturbed completions',
+		placeHolder: 'Select a perturbation (Li et al. 2025)',
 	});
 	return picked && { kind: picked.perturbation, share: halves.includes(picked.perturbation) ? 0.5 : 1 };
 }

@@ -46,9 +46,9 @@ export class AgreedSearches {
 		const spec = withoutKeyNames(decoded.value);
 		if (this.#begun.includes(log)) return { spec, own: false };
 		const answer = await vscode.window.showWarningMessage(
-			`${displayText(basename(log))} was not begun by you on this machine. Going on lets it use ${reachWords(spec).join('; ')}.`,
+			`You did not start ${displayText(basename(log))} on this machine. Continuing lets it use ${reachWords(spec).join('; ')}.`,
 			{ modal: true },
-			{ title: 'Go On' },
+			{ title: 'Continue' },
 		);
 		if (answer === undefined) return null;
 		await this.add(log);

@@ -43,7 +43,7 @@ export async function askBudget(
 		...budgets.map((budget) => ({
 			label: budgetText(budget),
 			...(budget === last
-				? { description: 'as the last time' }
+				? { description: 'same as last time' }
 				: budget === standard
 					? { description: 'the default' }
 					: {}),
@@ -57,7 +57,7 @@ export async function askBudget(
 		{ ...question, placeholder: '20000 tokens, 60 seconds' },
 		budgetText(last ?? standard).replaceAll(/(\d),(?=\d)/g, '$1'),
 		(typed) =>
-			readBudget(typed) === null ? `Write it like "20000 tokens, 60 seconds"; known are ${names.join(', ')}.` : null,
+			readBudget(typed) === null ? `Use the form "20000 tokens, 60 seconds". Limits: ${names.join(', ')}.` : null,
 	);
 	return text === 'back' || text === 'cancel' ? text : { value: readBudget(text.value) as SearchBudget };
 }

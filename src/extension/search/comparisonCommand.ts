@@ -78,7 +78,7 @@ export class ComparisonCommand extends Disposable {
 			onChanged: this.#changed.event,
 			goOn: async (folder) => {
 				const known = await readComparison(folder);
-				if (known === null) throw new Failure('missing', `${folder} holds no comparison.`);
+				if (known === null) throw new Failure('missing', `${folder} does not contain a comparison.`);
 				await this.#begin(known.spec, folder);
 			},
 			stop: async (folder) => {
@@ -91,24 +91,24 @@ export class ComparisonCommand extends Disposable {
 	async run(argument?: unknown): Promise<string | undefined> {
 		const given = argument === undefined ? {} : decodeOrThrow(presetSchema, argument, 'What is to be compared');
 		if (given.folder !== undefined && !isAbsolute(given.folder)) {
-			throw new Failure('invalid', `${given.folder} is no absolute path.`);
+			throw new Failure('invalid', `${given.folder} is not an absolute path.`);
 		}
 		if (given.spec === undefined && given.folder !== undefined) return this.#open(given.folder);
 		if (given.spec !== undefined) return this.#start(given.spec as ComparisonSpec, given.folder);
 		const known = await this.#known();
 		const first = await askChoice<string | 'new' | 'other'>({ title: 'Compare Strategies', step: 1, steps: 1 }, [
 			{
-				label: '$(add) A new comparison...',
+				label: '$(add) New comparison...',
 				description: 'strategies at several budgets, on a set of problems',
 				value: 'new',
 			},
 			...known.map((folder) => ({ label: `$(graph-scatter) ${displayText(basename(folder), 80)}`, value: folder })),
-			{ label: '$(folder-opened) Another comparison...', description: 'that the command line made', value: 'other' },
+			{ label: '$(folder-opened) Another comparison...', description: 'created by the command line', value: 'other' },
 		]);
 		if (first === 'back' || first === 'cancel') return undefined;
 		if (first.value === 'other') {
 			const chosen = await vscode.window.showOpenDialog({
-				title: 'The folder of a comparison',
+				title: 'Select the folder of a comparison',
 				canSelectFolders: true,
 				canSelectFiles: false,
 			});
@@ -122,7 +122,11 @@ export class ComparisonCommand extends Disposable {
 
 	async #open(folder: string): Promise<string> {
 		if ((await readComparison(folder)) === null) {
-			throw new Failure('invalid', `${folder} holds no comparison.`, 'Choose a folder with comparison.json in it.');
+			throw new Failure(
+				'invalid',
+				`${folder} does not contain a comparison.`,
+				'Choose a folder with comparison.json in it.',
+			);
 		}
 		await this.#needs.openPanel(normalize(folder));
 		return folder;
@@ -175,16 +179,16 @@ export class ComparisonCommand extends Disposable {
 			let answer: { readonly value: unknown } | NoAnswer;
 			switch (step) {
 				case 1:
-					answer = await askPolicy(question(1, 'the policy'), store, policies, draft.policy ?? null);
+					answer = await askPolicy(question(1, 'policy'), store, policies, draft.policy ?? null);
 					if (typeof answer === 'object') draft.policy = answer.value as PolicySpec;
 					break;
 				case 2:
-					answer = await this.#askProblems(question(2, 'the problems'), draft.policy ?? null);
+					answer = await this.#askProblems(question(2, 'problems'), draft.policy ?? null);
 					if (typeof answer === 'object') draft.problems = answer.value as ProblemsSpec;
 					break;
 				case 3: {
-					answer = await askText(question(3, 'how many problems', 'The first so many'), '100', (text) =>
-						/^[1-9]\d{0,6}$/.test(text.trim()) ? null : 'Write a whole number.',
+					answer = await askText(question(3, 'number of problems', 'Taken from the start'), '100', (text) =>
+						/^[1-9]\d{0,6}$/.test(text.trim()) ? null : 'Enter a whole number.',
 					);
 					if (typeof answer === 'object') {
 						draft.problems = { ...(draft.problems as ProblemsSpec), limit: Number(answer.value) };
@@ -200,7 +204,7 @@ export class ComparisonCommand extends Disposable {
 							picked: name === 'self-consistency' || name === 'best-of-n' || name === 'beam' || name === 'mcts',
 							name,
 						})),
-						{ title: 'Compare Strategies (4/5): which strategies', canPickMany: true },
+						{ title: 'Compare Strategies (4/5): strategies', canPickMany: true },
 					);
 					answer = picked === undefined || picked.length === 0 ? 'cancel' : { value: picked };
 					draft.names = picked?.map(({ name }) => name) ?? [];
@@ -212,7 +216,7 @@ export class ComparisonCommand extends Disposable {
 					else {
 						const scope = scopes.includes('step') ? 'step' : 'final';
 						const how = { scope, needed: true, gold: false } as const;
-						answer = await askScorer(question(5, 'what guides and chooses'), files, how, draft.scorer ?? null);
+						answer = await askScorer(question(5, 'scorer'), files, how, draft.scorer ?? null);
 					}
 					if (typeof answer === 'object') draft.scorer = answer.value as ScorerSpec | null;
 				}

@@ -92,21 +92,21 @@ function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: Fl
 	return [
 		{
 			asks: () => given.problem === undefined,
-			ask: async (_, question) => wrap('problem', await askProblem({ ...question, title: 'New Search: the problem' })),
+			ask: async (_, question) => wrap('problem', await askProblem({ ...question, title: 'New Search: problem' })),
 		},
 		{
 			asks: () => given.policy === undefined,
 			ask: async (draft, question) =>
 				wrap(
 					'policy',
-					await askPolicy({ ...question, title: 'New Search: the policy' }, draft.policy ?? last.policy ?? null),
+					await askPolicy({ ...question, title: 'New Search: policy' }, draft.policy ?? last.policy ?? null),
 				),
 		},
 		{
 			asks: () => given.strategy === undefined,
 			ask: async (draft, question) => {
 				const proposed = draft.strategy ?? last.strategy;
-				const answer = await askStrategy({ ...question, title: 'New Search: the strategy' }, proposed);
+				const answer = await askStrategy({ ...question, title: 'New Search: strategy' }, proposed);
 				if (answer === 'back' || answer === 'cancel') return answer;
 				const params = answer.value === last.strategy ? (last.params ?? {}) : {};
 				return { value: { strategy: answer.value, params } };
@@ -137,7 +137,7 @@ function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: Fl
 				return wrap(
 					'guide',
 					await askScorer(
-						{ ...question, title: scope === 'step' ? 'New Search: what guides it' : 'New Search: what chooses' },
+						{ ...question, title: scope === 'step' ? 'New Search: step scorer' : 'New Search: answer scorer' },
 						files,
 						{ scope, needed: need !== undefined, gold, policy: draft.policy?.kind },
 						proposed as never,
@@ -148,10 +148,7 @@ function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: Fl
 		{
 			asks: () => given.budget === undefined,
 			ask: async (_, question) =>
-				wrap(
-					'budget',
-					await askBudget({ ...question, title: 'New Search: what it may use up' }, budget, last.budget ?? null),
-				),
+				wrap('budget', await askBudget({ ...question, title: 'New Search: budget' }, budget, last.budget ?? null)),
 		},
 	];
 }

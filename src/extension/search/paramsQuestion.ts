@@ -24,13 +24,14 @@ type Answer = { readonly value: SearchDetails } | NoAnswer;
 
 const shared = {
 	split: 'Where a step ends: lines, paragraphs, sentences, tokens-8, completion, or {"text": "..."}',
-	temperature: 'Of sampling; 0: the most probable token each time',
-	topP: 'Of sampling: tokens that make up so much of the probability',
-	maxStepTokens: 'Tokens of one step',
-	maxTokens: 'Tokens of a whole completion; default: what the context allows, at most 4096',
-	tokens: 'Per token: 0: nothing, 1: log-probability and entropy, more: as many alternatives, which can be forced',
-	seed: 'Of all that is random',
-	concurrency: 'Requests to the policy that are under way at a time',
+	temperature: 'Sampling temperature; 0 is greedy',
+	topP: 'Nucleus sampling: probability mass to sample from',
+	maxStepTokens: 'Max tokens per step',
+	maxTokens: 'Max tokens per completion; default: what the context allows, at most 4096',
+	tokens:
+		'Recorded per token: 0 for nothing, 1 for log-probability and entropy, more for that many alternatives, which can be forced',
+	seed: 'Random seed',
+	concurrency: 'Concurrent requests to the policy',
 } as const;
 type Shared = keyof typeof shared;
 const ofSampling: readonly Shared[] = ['temperature', 'topP', 'maxStepTokens', 'maxTokens', 'tokens'];
@@ -47,7 +48,7 @@ export async function askParams(question: Question, strategy: AnyStrategy, given
 			detail,
 		});
 		const answer = await askChoice<{ readonly name: string; readonly own: boolean } | null>(question, [
-			{ label: '$(check) Go on with these', value: null },
+			{ label: '$(check) Continue with these', value: null },
 			...Object.entries(whole).map(([name, value]) => ({
 				...row(name, value, descriptionOf(strategy, name), Object.hasOwn(details.params, name)),
 				value: { name, own: true },

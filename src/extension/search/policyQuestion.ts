@@ -48,7 +48,7 @@ export async function askPolicy(
 		}
 		if (answer.value !== 'script') return { value: answer.value };
 		const chosen = await vscode.window.showOpenDialog({
-			title: 'A script of a policy',
+			title: 'Select a policy script',
 			filters: { Scripts: ['json', 'jsonl'] },
 		});
 		const file = chosen?.[0]?.fsPath;
@@ -63,7 +63,7 @@ async function runPolicies(store: RunStore): Promise<Choice<PolicySpec>[]> {
 		if (isLive(view)) {
 			choices.push({
 				label: `$(pulse) ${name}`,
-				description: 'the weights that it has now',
+				description: 'current weights',
 				value: { kind: 'engine', run: view.folder },
 			});
 		}

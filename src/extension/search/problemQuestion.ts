@@ -23,7 +23,7 @@ export async function askProblem(question: Question): Promise<Answer> {
 				? []
 				: [
 						{
-							label: '$(selection) The selected text',
+							label: '$(selection) Selected text',
 							description: displayText(selected, 80),
 							value: 'selection' as const,
 						},
@@ -32,13 +32,13 @@ export async function askProblem(question: Question): Promise<Answer> {
 				? []
 				: [
 						{
-							label: '$(list-flat) The row of the cursor',
+							label: '$(list-flat) Row at the cursor',
 							description: displayText(row.prompt, 80),
 							value: 'line' as const,
 						},
 					]),
 			{ label: '$(database) A row of a dataset file...', value: 'dataset' as const },
-			{ label: '$(edit) Type it...', value: 'type' as const },
+			{ label: '$(edit) Enter it...', value: 'type' as const },
 		]);
 		if (choice === 'back' || choice === 'cancel') return choice;
 		if (choice.value === 'selection') return { value: { prompt: selected, answer: null, row: {} } };
@@ -51,13 +51,10 @@ export async function askProblem(question: Question): Promise<Answer> {
 async function askTyped(question: Question): Promise<Answer> {
 	const sub = { ...question, back: true };
 	const prompt = await askText({ ...sub, title: 'The problem', placeholder: 'What is 17 + 25?' }, '', (text) =>
-		text.trim() === '' ? 'Write the problem.' : null,
+		text.trim() === '' ? 'Enter the problem.' : null,
 	);
 	if (prompt === 'back' || prompt === 'cancel') return prompt;
-	const gold = await askText(
-		{ ...sub, title: 'The right answer, if it is known', placeholder: 'Leave it empty if it is not known' },
-		'',
-	);
+	const gold = await askText({ ...sub, title: 'Gold answer, if known', placeholder: 'Leave empty if unknown' }, '');
 	if (gold === 'back' || gold === 'cancel') return gold;
 	return { value: { prompt: prompt.value, answer: gold.value.trim() === '' ? null : gold.value.trim(), row: {} } };
 }
@@ -70,7 +67,7 @@ async function askRow(question: Question): Promise<Answer> {
 		const uri = file.value ?? (await chooseDatasetFile());
 		if (uri === undefined) continue;
 		const row = await askChoice<SearchProblem>(
-			{ ...sub, title: basename(uri.fsPath), placeholder: 'Which row; type to search' },
+			{ ...sub, title: basename(uri.fsPath), placeholder: 'Select a row; type to search' },
 			rowChoices(uri.fsPath),
 		);
 		if (row !== 'back') return row;

@@ -50,7 +50,7 @@ export class ResearchCommands extends Disposable {
 	async research(argument?: unknown): Promise<string | undefined> {
 		const { searches, memory, commands, agreed } = this.#needs;
 		const reason = searches.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
 		const isPreset = typeof argument === 'object' && argument !== null && !(argument instanceof vscode.Uri);
 		const { question, tools, ...preset } = (isPreset ? argument : {}) as Record<string, unknown>;
 		const asked = typeof question === 'string' ? question : await askQuestion();
@@ -79,14 +79,14 @@ export class ResearchCommands extends Disposable {
 			typeof target === 'string'
 				? vscode.Uri.file(target)
 				: await vscode.window.showSaveDialog({
-						title: 'Export the report of a research',
+						title: 'Export a research report',
 						saveLabel: 'Export',
 						defaultUri: vscode.Uri.file(join(folder, `${basename(log, searchLogEnding)}.md`)),
 						filters: { Markdown: ['md'] },
 					});
 		if (chosen === undefined) return undefined;
 		if (chosen.scheme !== 'file' || !isAbsolute(chosen.fsPath)) {
-			throw new Failure('unsupported', 'Reports are written to files of this machine.', 'Choose another place.');
+			throw new Failure('unsupported', 'Reports can only be saved to files on this machine.', 'Choose another folder.');
 		}
 		await writeFileAtomic(chosen.fsPath, markdown);
 		// As source: what a model has written is not rendered unasked.
@@ -99,7 +99,7 @@ export class ResearchCommands extends Disposable {
 		const { searches, notices } = this.#needs;
 		try {
 			const { reason, answered } = await searches.request('report', { log });
-			const words = answered ? `The research has ended. ${reason}` : `The research has no answer. ${reason}`;
+			const words = answered ? `The research has finished. ${reason}` : `The research has no answer. ${reason}`;
 			await notices.information(displayText(words, 400), [
 				{ title: 'Export Report...', run: () => this.exportReport(log) },
 			]);
@@ -115,7 +115,7 @@ export class ResearchCommands extends Disposable {
 		await list.refresh();
 		const views = list.searches.filter(({ start }) => start.strategy === agent);
 		if (views.length === 0) {
-			throw new Failure('missing', 'There is no research yet.', 'Begin one with Research with Reflexion.');
+			throw new Failure('missing', 'There is no research report yet.', 'Run Research with Reflexion first.');
 		}
 		const picked = await showQuickPick(
 			views.map((view) => ({
@@ -123,7 +123,7 @@ export class ResearchCommands extends Disposable {
 				description: view.running ? 'running' : new Date(view.changed).toLocaleString(),
 				log: view.log,
 			})),
-			{ title: 'Export the report of a research' },
+			{ title: 'Export a research report' },
 		);
 		return picked?.log;
 	}
@@ -134,9 +134,9 @@ async function askQuestion(): Promise<string | undefined> {
 	const selected = editor === undefined ? '' : editor.document.getText(editor.selection).trim();
 	const text = await showInputBox({
 		title: 'Research with Reflexion: the question',
-		prompt: 'It is answered in about 250 words, with references to what tools find',
+		prompt: 'The answer has about 250 words, with references to what the tools find',
 		value: selected.slice(0, 2000),
-		validateInput: (typed) => (typed.trim() === '' ? 'Write a question.' : null),
+		validateInput: (typed) => (typed.trim() === '' ? 'Enter a question.' : null),
 	});
 	return text?.trim();
 }

@@ -14,28 +14,28 @@ type Judging = readonly [label: string, description: string, spec: ScorerSpec, p
 
 /** With the kinds of policies that can do it, where not all can. */
 const judging: readonly Judging[] = [
-	['Mean log-probability', 'how likely its thoughts are to the policy itself', { use: 'mean-logprob' }],
+	['Mean log-probability', 'how likely the policy finds its own thoughts', { use: 'mean-logprob' }],
 	['Self-certainty', 'how far from uniform its distributions are', { use: 'self-certainty' }],
 	[
 		'Self-evaluation',
-		'the policy judges its own thoughts; it has to take instructions',
+		'the policy judges its own thoughts; it must follow instructions',
 		{ use: 'self-evaluation' },
 		['openai', 'scripted'],
 	],
 	[
 		'Value head',
-		'of the policy, where it was trained with one',
+		'of the policy, if it was trained with one',
 		{ use: 'value', aggregate: 'last' },
 		['checkpoint', 'engine'],
 	],
 	[
 		'Process head',
-		'a value for each step, where the policy was trained with one',
+		'a value for each step, if the policy was trained with one',
 		{ use: 'process', aggregate: 'last' },
 		['checkpoint', 'engine'],
 	],
 ];
-const majority: Judging = ['Majority', 'the share of the answers that say the same', { use: 'majority' }];
+const majority: Judging = ['Majority', 'share of answers that agree', { use: 'majority' }];
 
 /**
  * What gives values: to steps, or only to what has come to its end.
@@ -71,7 +71,7 @@ export async function askScorer(
 	return askChoice<ScorerSpec | null>(
 		question,
 		[
-			...(needed ? [] : [{ label: 'None', description: 'the strategy does without', value: null }]),
+			...(needed ? [] : [{ label: 'None', description: 'the strategy does not need one', value: null }]),
 			...[...judging, ...(scope === 'final' ? [majority] : [])]
 				.filter(([, , , kinds]) => policy === undefined || (kinds?.includes(policy) ?? true))
 				.map(([label, description, value]) => ({ label, description, value })),
@@ -90,7 +90,7 @@ export async function askScorer(
 							.map((name) => ({ label: name, description: 'built-in', value: reward(name, false) })),
 						...(gold
 							? [
-									separator('Looks at the gold answer: an upper bound, no result'),
+									separator('Uses the gold answer: an upper bound, not a result'),
 									{ label: 'accuracy', description: 'oracle', value: reward('accuracy', true) },
 								]
 							: []),

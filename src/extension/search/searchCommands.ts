@@ -115,7 +115,7 @@ export class SearchCommands {
 		const view = await store.require(folder);
 		const checkpoints = (await listCheckpoints(view.folder)).reverse();
 		if (checkpoints.length === 0) {
-			throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Let it run until its first one.');
+			throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Wait for its first checkpoint.');
 		}
 		const chosen =
 			typeof step === 'number'
@@ -133,7 +133,7 @@ export class SearchCommands {
 									.join(', '),
 								checkpoint,
 							})),
-							{ title: `Search with ${nameOf(view)}`, placeHolder: 'Which checkpoint' },
+							{ title: `Search with ${nameOf(view)}`, placeHolder: 'Select a checkpoint' },
 						)
 					)?.checkpoint;
 		if (chosen === undefined) return undefined;
@@ -186,7 +186,7 @@ export class SearchCommands {
 	async openTree(argument?: unknown): Promise<void> {
 		const path = pathOf(argument) ?? (await chooseTreeFile())?.fsPath;
 		if (path === undefined) return;
-		if (!(await isFile(path))) throw new Failure('missing', `${path} is no file.`, 'Choose the log of a search.');
+		if (!(await isFile(path))) throw new Failure('missing', `${path} is not a file.`, 'Choose the log of a search.');
 		await this.#needs.openTree({ path: normalize(path) });
 	}
 
@@ -243,7 +243,8 @@ export class SearchCommands {
 		const fault = faultOfName(name);
 		if (fault !== null) throw new Failure('invalid', fault);
 		const target = join(dirname(path), `${name.trim()}${searchLogEnding}`);
-		if (await isFile(target)) throw new Failure('exists', `There is a search ${name} already.`, 'Choose another name.');
+		if (await isFile(target))
+			throw new Failure('exists', `A search named ${name} already exists.`, 'Choose another name.');
 		await rename(path, target).catch((error: unknown) => {
 			throw Failure.from(error, `Cannot rename ${stem}`);
 		});
@@ -275,7 +276,7 @@ export class SearchCommands {
 
 	#requireTrust(): void {
 		const reason = this.#needs.searches.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
 	}
 
 	async #askAndStart(draft: SearchDraft): Promise<string | undefined> {
@@ -332,7 +333,7 @@ export class SearchCommands {
 				const { label, description, icon } = presentSearch(view);
 				return { label: `$(${icon.id}) ${label}`, description, log: view.log };
 			}),
-			{ title, placeHolder: 'Which search', matchOnDescription: true },
+			{ title, placeHolder: 'Select a search', matchOnDescription: true },
 		);
 		return picked?.log;
 	}
@@ -340,14 +341,14 @@ export class SearchCommands {
 	async #chooseRun(): Promise<string | undefined> {
 		const picked = await showQuickPick(
 			this.#needs.store.runs.map((view) => ({ label: nameOf(view), folder: view.folder })),
-			{ title: 'Search with a checkpoint', placeHolder: 'Of which run' },
+			{ title: 'Search with a checkpoint', placeHolder: 'Select a run' },
 		);
 		return picked?.folder;
 	}
 
 	async #requireEnded(path: string): Promise<void> {
 		if (!this.#needs.searches.running.has(path) && !(await isBeingSearched(path))) return;
-		throw new Failure('busy', `${displayText(basename(path))} is being searched.`, 'Stop it first.');
+		throw new Failure('busy', `${displayText(basename(path))} is still running.`, 'Stop it first.');
 	}
 }
 
@@ -361,13 +362,13 @@ function presetOf(argument: unknown): Preset {
 		const selected = argument instanceof vscode.Uri && editor ? editor.document.getText(editor.selection).trim() : '';
 		return selected === '' ? {} : { problem: { prompt: selected, answer: null, row: {} } };
 	}
-	return decodeOrThrow(presetSchema, argument, 'What New Search was given');
+	return decodeOrThrow(presetSchema, argument, 'The argument of New Search');
 }
 
 function pathOf(argument: unknown): string | null {
 	if (argument instanceof vscode.Uri) {
 		if (argument.scheme === 'file') return argument.fsPath;
-		throw new Failure('unsupported', 'This is no file on this machine.', 'Save it as a file first.');
+		throw new Failure('unsupported', 'This is not a file on this machine.', 'Save it as a file first.');
 	}
 	if (typeof argument !== 'string' || argument === '') return null;
 	if (!isAbsolute(argument)) throw new Failure('invalid', `${argument} is not an absolute path.`);
@@ -376,8 +377,8 @@ function pathOf(argument: unknown): string | null {
 
 function faultOfName(text: string): string | null {
 	const name = text.trim();
-	if (name === '') return 'Write a name.';
+	if (name === '') return 'Enter a name.';
 	return name.length > 100 || /[\\/:*?"<>|\p{Cc}]/u.test(name) || name.startsWith('.')
-		? 'A name has up to 100 characters, none of \\ / : * ? " < > | among them, and does not begin with a dot.'
+		? 'Use up to 100 characters without \\ / : * ? " < > |, and do not start with a dot.'
 		: null;
 }

@@ -133,10 +133,10 @@ export class SearchWorkbench extends Disposable {
 	async #goOn(log: string, action: SearchAction, given?: SearchBudget): Promise<boolean> {
 		const { searches } = this;
 		const reason = searches.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
-		if (await searches.isRunning(log)) throw new Failure('busy', 'The search runs already.', 'Stop it first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
+		if (await searches.isRunning(log)) throw new Failure('busy', 'The search is already running.', 'Stop it first.');
 		const summary = await readSearchSummary(log);
-		if (summary === null) throw new Failure('invalid', `${basename(log)} is no log of a search.`);
+		if (summary === null) throw new Failure('invalid', `${basename(log)} is not a search log.`);
 		const agreed = await this.#agreed.specOf(summary);
 		if (agreed === null) return false;
 		// Of this user's own search the log knows best, also what was changed on the way.
@@ -145,7 +145,7 @@ export class SearchWorkbench extends Disposable {
 		const own = Object.keys(summary.start.budget).length === 0 ? null : summary.start.budget;
 		const titles = { more: 'Run More', branch: 'Branch from Here', edit: 'Edit and Continue', force: 'Force a Token' };
 		const title = `${titles[action.kind]}: ${searchName(summary)}`;
-		const question = { title, placeholder: 'What it may use up from here on', step: 1, steps: 1 };
+		const question = { title, placeholder: 'Budget from here on', step: 1, steps: 1 };
 		const answer = given === undefined ? await askBudget(question, standard, own) : { value: given };
 		if (answer === 'back' || answer === 'cancel') return false;
 		await withProgress({ title, why: 'Opening the policy...', view: viewIds.searches }, (signal) =>
@@ -162,6 +162,6 @@ export class SearchWorkbench extends Disposable {
 			return;
 		}
 		if (!(await this.searches.isRunning(log))) return;
-		throw new Failure('unsupported', 'Another window or program runs this search.', 'Stop it there.');
+		throw new Failure('unsupported', 'This search is running in another window or program.', 'Stop it there.');
 	}
 }

@@ -23,7 +23,7 @@ export async function askTools(
 						use: 'workspace' as const,
 						label: '$(search) Workspace',
 						description: displayText(folders.map(({ name }) => name).join(', '), 80),
-						detail: 'Searches and reads its text files; nothing hidden, nothing outside',
+						detail: 'Searches and reads its text files; no hidden files, nothing outside',
 						specs: async () => folders.map(({ uri }) => ({ use: 'workspace' as const, folder: uri.fsPath })),
 					},
 				]),
@@ -42,7 +42,7 @@ export async function askTools(
 		{
 			use: 'code',
 			label: '$(terminal) Python in the sandbox',
-			detail: 'Runs programs of the policy; refused where there is no sandbox',
+			detail: 'Runs code written by the policy; not available without a sandbox',
 			specs: async () => [{ use: 'code', language: 'python', timeoutSeconds: 10 }],
 		},
 		...(searchServer === null
@@ -52,7 +52,7 @@ export async function askTools(
 						use: 'web' as const,
 						label: '$(globe) Web',
 						description: displayText(hostOf(searchServer), 80),
-						detail: 'Asks the search server of the settings',
+						detail: 'Queries the search server from the settings',
 						specs: async () => [{ use: 'web' as const, url: searchServer, timeoutSeconds: 20 }],
 					},
 				]),
@@ -61,7 +61,7 @@ export async function askTools(
 		offers.map((offer) => ({ ...offer, picked: last.includes(offer.use) })),
 		{
 			title: 'Research with Reflexion: tools',
-			placeHolder: 'What it may ask; what is found goes to the policy',
+			placeHolder: 'Select tools; results are sent to the policy',
 			canPickMany: true,
 		},
 	);
@@ -77,7 +77,7 @@ export async function askTools(
 
 async function chooseDatasets(): Promise<readonly ToolSpec[] | null> {
 	const files = await vscode.window.showOpenDialog({
-		title: 'The rows that a research may look up',
+		title: 'Select the rows that the agent may look up',
 		openLabel: 'Use These Rows',
 		canSelectMany: true,
 		filters: { Datasets: ['jsonl', 'ndjson'], 'All files': ['*'] },

@@ -81,11 +81,11 @@ export class WindowSearches extends Disposable {
 		this.#client.onEnded(() => {
 			const left = [...this.#comparing];
 			this.#comparing.clear();
-			const words = 'The search worker ended. The comparison can go on.';
+			const words = 'The search worker exited. The comparison can be continued.';
 			for (const folder of left) this.#compared.fire({ folder, state: 'ended', failure: words });
 			const gone = [...this.#running];
 			this.#running.clear();
-			const failure = 'The search worker ended. The search can go on: run more of it.';
+			const failure = 'The search worker exited. Use Run More to continue the search.';
 			for (const log of gone) this.#changed.fire({ log, state: 'ended', failure });
 		});
 	}
@@ -112,7 +112,7 @@ export class WindowSearches extends Disposable {
 
 	request<M extends SearchMethod>(method: M, params: SearchParams<M>, signal?: AbortSignal): Promise<SearchResult<M>> {
 		const reason = reading.includes(method) ? null : this.forbidden();
-		if (reason !== null) return Promise.reject(new Failure('denied', reason, 'Trust it first.'));
+		if (reason !== null) return Promise.reject(new Failure('denied', reason, 'Trust the workspace first.'));
 		return this.#client.request(method, params, signal);
 	}
 
@@ -172,7 +172,7 @@ export class WindowSearches extends Disposable {
 
 	#requireTrust(): void {
 		const reason = this.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
 	}
 
 	async #secrets(): Promise<[keys: Record<string, string>, environment: Record<string, string>]> {

@@ -341,7 +341,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			try {
 				return await connection.client.request(method, params, signal);
 			} catch (error) {
-				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+				if (signal.aborted) throw new Failure('cancelled', 'Canceled.');
 				if (Failure.from(error).reason !== 'unavailable') throw error;
 				if (connection.client.closed) {
 					if (again) throw error;
@@ -350,7 +350,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 				} else {
 					if (performance.now() > until) throw error;
 					await sleep(pauseMs, undefined, { signal }).catch(() => {
-						throw new Failure('cancelled', 'Cancelled.');
+						throw new Failure('cancelled', 'Canceled.');
 					});
 				}
 			}

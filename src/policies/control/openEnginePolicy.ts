@@ -40,7 +40,7 @@ export async function openCheckpointPolicy(folder: string, context: PolicyContex
 	);
 }
 
-/** The engine of a run that trains now, with the weights that it has. Fails as `connectRun`. */
+/** The engine of a run that training now, with the weights that it has. Fails as `connectRun`. */
 export async function openRunPolicy(run: string, context: PolicyContext): Promise<OpenPolicy> {
 	const [record, template, checkpoints] = await Promise.all([
 		readRecord(run),

@@ -161,7 +161,7 @@ export class OpenAiPolicy implements OpenPolicy {
 			if (left <= 0) break;
 			this.#totals.retries++;
 			await sleep(500 * (0.75 + Math.random() / 2), undefined, { signal: options.signal }).catch(() => {
-				throw new Failure('cancelled', 'Cancelled.');
+				throw new Failure('cancelled', 'Canceled.');
 			});
 			try {
 				const more = await this.#conversation.ask(request, {

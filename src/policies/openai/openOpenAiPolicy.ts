@@ -85,7 +85,7 @@ function addressOf(baseUrl: string): string {
 		throw new Failure('invalid', 'The URL of the policy holds a name or a password.', 'Set the API key instead.');
 	}
 	if (url.search !== '' || url.hash !== '') {
-		throw new Failure('invalid', `"${baseUrl}" has a query.`, 'Leave out what follows the path.');
+		throw new Failure('invalid', `"${baseUrl}" has a query.`, 'Leave out everything after the path.');
 	}
 	return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/(?:chat\/)?completions$/, '');
 }

@@ -112,7 +112,7 @@ export class ScriptedPolicy implements OpenPolicy {
 	}
 
 	async #generate(request: GenerateRequest, signal: AbortSignal): Promise<Generated> {
-		if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+		if (signal.aborted) throw new Failure('cancelled', 'Canceled.');
 		const prefix = this.capabilities.prefix ? request.prefix : '';
 		let chosen: { rule: ScriptRule; texts: readonly WeightedText[] } | undefined;
 		for (const answer of this.#answers(request.messages, prefix)) {
@@ -124,7 +124,7 @@ export class ScriptedPolicy implements OpenPolicy {
 		}
 		if (chosen !== undefined && chosen.rule.delayMs > 0) {
 			await sleep(chosen.rule.delayMs, undefined, { signal }).catch(() => {
-				throw new Failure('cancelled', 'Cancelled.');
+				throw new Failure('cancelled', 'Canceled.');
 			});
 		}
 		const fail = chosen?.rule.fail;

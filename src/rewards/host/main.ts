@@ -49,7 +49,7 @@ async function cancellable(
 	try {
 		return await work(controller.signal);
 	} catch (error) {
-		if (controller.signal.aborted) throw new ResponseError(cancelledCode, 'Cancelled.');
+		if (controller.signal.aborted) throw new ResponseError(cancelledCode, 'Canceled.');
 		if (error instanceof LoadFault) throw new ResponseError(loadFailedCode, error.message, error.data);
 		throw new ResponseError(ErrorCodes.InternalError, messageOf(error));
 	} finally {

@@ -8,7 +8,7 @@ export async function runSandboxed(process: SandboxProcess, stdin: string | unde
 	process.stderr.on('data', (chunk: Buffer) => chunks.stderr.push(chunk));
 	process.stdin.end(stdin ?? '');
 	const outcome = await process.ended;
-	if (outcome.end === 'cancelled') throw new Failure('cancelled', 'Cancelled.');
+	if (outcome.end === 'cancelled') throw new Failure('cancelled', 'Canceled.');
 	return {
 		...outcome,
 		stdout: Buffer.concat(chunks.stdout).toString('utf8'),

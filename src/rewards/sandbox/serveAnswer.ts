@@ -103,7 +103,7 @@ export async function serveAnswer(
 		const checked = await checking.ended;
 		served.kill();
 		const outcome = await answered;
-		if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+		if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 		const why = late ? 'a call took too long' : (limitWords[outcome.end] ?? null);
 		return { tests, load: load ?? (tests.length === 0 ? (limitWords[checked.end] ?? null) : null), fault, why };
 	} finally {

@@ -56,7 +56,7 @@ export async function checkDataset(
 			counter.add(read.row, problemOf(read, columns, reading));
 			rows++;
 		}
-		if (rows === 0) throw new Failure('invalid', `${name} has no rows.`, 'Name another file.');
+		if (rows === 0) throw new Failure('invalid', `${name} has no rows.`, 'Choose another file.');
 		const report = await inTurns(counter.report(), signal);
 		const { exact, near } = report.duplicates;
 		const firsts = [...exact.slice(0, mostTold), ...near.slice(0, mostTold)].map(([row = 0]) => row);

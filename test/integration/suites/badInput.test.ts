@@ -76,7 +76,7 @@ suite('bad input', () => {
 			process.kill(pid, 'SIGKILL');
 			await untilRun(api, folder, 'crashed', (view) => view.status === 'crashed');
 		});
-		assert.match(text, /^bad-input crashed at step \d+: its engine ended without a word/);
+		assert.match(text, /^bad-input crashed at step \d+: the engine exited without an error message/);
 		const newest = (await listCheckpoints(folder)).at(-1)?.step ?? 0;
 		assert.ok(newest >= 5, `newest checkpoint ${newest}`);
 		await vscode.commands.executeCommand(commandIds.resumeRun, folder, { show: false });

@@ -37,7 +37,7 @@ suite('policies', () => {
 		const id = policyId({ ...spec, kind: 'openai', api: 'chat' });
 		assert.ok((await list.list()).includes(id));
 		assert.equal(list.present(id)?.label, 'counter');
-		assert.match(list.present(id)?.spoken ?? '', /not tried yet/);
+		assert.match(list.present(id)?.spoken ?? '', /not tested yet/);
 		// Two of one name are not told apart: the second is refused, and nothing is returned.
 		assert.equal(await execute(commandIds.addPolicy, spec), undefined);
 

@@ -95,7 +95,7 @@ suite('rewards in the Test Explorer', () => {
 		assert.ok(reward);
 		assert.equal(reward.range?.start.line, 1);
 		const labels = [...reward.children].map(([, child]) => child.label);
-		assert.deepEqual(labels.sort(), ['Audit: earned without a right answer', 'right', 'wrong label']);
+		assert.deepEqual(labels.sort(), ['Audit: reward without a correct answer', 'right', 'wrong label']);
 		assert.equal(reward.children.get(`${file}#total#case#3`)?.range?.start.line, 2);
 		assert.ok((reward.children.get(`${file}#total#audit`)?.children.size ?? 0) >= 30);
 	});

@@ -192,15 +192,7 @@ suite('rewards in the editor', () => {
 			20,
 		);
 		const titles = lenses.filter((lens) => lens.range.start.line === 3).map((lens) => lens.command?.title);
-		assert.deepEqual(titles, [
-			'Verify',
-			'On Last Rollouts',
-			'Debug a Row',
-			'Compare',
-			'Audit',
-			'Use in a Run',
-			'Results',
-		]);
+		assert.deepEqual(titles, ['Verify', 'On Last Rollouts', 'Debug Row', 'Compare', 'Audit', 'Use in Run', 'Results']);
 		const hovers = await vscode.commands.executeCommand<vscode.Hover[]>(
 			'vscode.executeHoverProvider',
 			document.uri,
@@ -209,7 +201,7 @@ suite('rewards in the editor', () => {
 		const words = hovers
 			.flatMap((hover) => hover.contents.map((one) => (typeof one === 'string' ? one : one.value)))
 			.join('\n');
-		assert.match(words, /Right answers above their wrong ones/);
+		assert.match(words, /Correct scored above incorrect/);
 		assert.match(words, /40 of 40 problems/);
 		// Every completion has an answer, so the line that returns 0 without one is not reached.
 		assert.deepEqual(unreachedLines(state), [6]);

@@ -18,7 +18,7 @@ suite('the sandbox in the editor', () => {
 			report.attempts.filter(({ outcome }) => outcome !== 'held' && outcome !== 'skipped'),
 			[],
 		);
-		await until('a notification', () => notices.some(({ text }) => /held against all \d+ attempts/.test(text)));
+		await until('a notification', () => notices.some(({ text }) => /blocked all \d+ escape attempts/.test(text)));
 		const document = vscode.window.activeTextEditor?.document;
 		assert.ok(document);
 		assert.match(document.uri.path, /\/Sandbox isolation\.md$/);

@@ -43,7 +43,7 @@ describe('reasoning-lab audit', () => {
 		assert.equal(hacked.status, 1, hacked.stderr);
 		assert.match(
 			hacked.stdout,
-			/^right: \d+ of \d+ probes earn what an honest right answer does \(1\.000 on 3 rows\)$/m,
+			/^right: \d+ of \d+ probes earn what an honest correct answer does \(1\.000 on 3 rows\)$/m,
 		);
 		assert.match(hacked.stdout, /^ {2}high: Every candidate listed \(every-candidate\), on 3 of 3 rows$/m);
 		assert.match(hacked.stdout, /^ {4}fix {9}Compare the whole answer/m);

@@ -37,6 +37,6 @@ test('a crash says why', () => {
 	);
 	assert.equal(
 		endText({ ...view, status: 'crashed' }, 'Killed'),
-		'addition crashed at step 98: its engine ended without a word, as when it is killed or memory runs out. Its log ends with: Killed',
+		'addition crashed at step 98: the engine exited without an error message, as when it is killed or runs out of memory. Its log ends with: Killed',
 	);
 });

@@ -58,7 +58,7 @@ test('one that does not is ended the hard way', {
 
 test('a process that only the run folder names is left alone', { timeout: 60_000 }, async () => {
 	const { child, record } = await start('');
-	await assert.rejects(endEngine(runtime, record), /has not said that it is the engine/);
+	await assert.rejects(endEngine(runtime, record), /did not identify itself as the engine/);
 	await assert.rejects(endEngine(runtime, { ...record, host: 'elsewhere' }), /runs on elsewhere/);
 	await endEngine(runtime, { ...record, processStart: 'another time' });
 	assert.equal(child.exitCode, null);

@@ -64,14 +64,14 @@ test('evaluations of runs are found, followed and told in words; what is none is
 	assert.match(row?.spoken ?? '', /^evaluation on sums at step 8, pass@1/);
 	assert.equal(row?.description, 'pass@1 50.0% (25.0 to 75.0) · sums · 2 samples');
 	assert.equal(row?.contextValue, 'evaluation');
-	assert.equal(presentEvaluation(early, 100).description, 'broken off · sums · 2 samples');
-	assert.match(Object.fromEntries(presentEvaluation(early, 100).tooltip)['To do'] ?? '', /goes on where it was/);
+	assert.equal(presentEvaluation(early, 100).description, 'interrupted · sums · 2 samples');
+	assert.match(Object.fromEntries(presentEvaluation(early, 100).tooltip)['Action'] ?? '', /same settings to continue/);
 
 	// It ends in the folder that was there.
 	await write('early', evaluation(4, 30), { problems: 3, accuracy: { accuracy: 1, low: 0.5, high: 1 } });
 	await store.refresh();
 	assert.equal(news, 2);
-	assert.match(store.rowOf(early.folder, 100)?.description ?? '', /^pass@1 100\.0% .* broken off at 3 of 4 questions/);
+	assert.match(store.rowOf(early.folder, 100)?.description ?? '', /^pass@1 100\.0% .* interrupted at 3 of 4 questions/);
 
 	await rm(folder, { recursive: true });
 	await store.refresh();

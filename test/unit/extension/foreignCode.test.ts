@@ -23,7 +23,7 @@ test('the editor asks with all that would be used, and only its button agrees', 
 	assert.equal(await agreeForeignCode({ folder: '/x/[run](command:a)', uses }), false, 'closed');
 	const question = shown.at(-1);
 	assert.ok(question);
-	assert.match(question.text, /was not started by you on this machine, or its recipe has changed since/);
+	assert.match(question.text, /You did not start .* on this machine, or its recipe has changed since/);
 	const { modal, detail } = question.items[0] as unknown as { modal: boolean; detail: string };
 	assert.equal(modal, true);
 	assert.match(detail, /^Continuing uses rewards\/a\.reward\.ts, http:\/\/s.*, f5, 3 more\.$/);

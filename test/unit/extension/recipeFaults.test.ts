@@ -19,7 +19,7 @@ const text = (changes: object) => `// a recipe\n${JSON.stringify({ ...good, ...c
 
 test('a good recipe has no faults once its dataset is there', async () => {
 	const [missing] = await faultsBeyondSchema(text({}), path);
-	assert.equal(missing?.message, `There is no file "train.jsonl": paths start at the recipe's folder.`);
+	assert.equal(missing?.message, `There is no file "train.jsonl": paths are relative to the recipe's folder.`);
 	assert.deepEqual([missing?.line, missing?.column], [5, 11]);
 	await writeFile(join(folder, 'train.jsonl'), '');
 	assert.deepEqual(await faultsBeyondSchema(text({}), path), []);
@@ -52,12 +52,12 @@ test('models, pairs and labels are looked for, and a folder is told from a hub i
 	const messages = async (changes: object) =>
 		(await faultsBeyondSchema(text(changes), path)).map(({ path, message }) => `${path}: ${message}`);
 	const pytorch = { engine: 'pytorch', dataset: { task: 'addition' } };
-	const start = "paths start at the recipe's folder";
+	const start = "paths are relative to the recipe's folder";
 	assert.deepEqual(await messages({ model: { path: 'Qwen/Qwen2.5-0.5B' } }), [
-		`model.path: There is no model folder "Qwen/Qwen2.5-0.5B": ${start}, and the embedded engine reads checkpoints of its own; for a model of the hub set "engine": "pytorch".`,
+		`model.path: There is no model folder "Qwen/Qwen2.5-0.5B": ${start}, and the embedded engine reads only its own checkpoints; for a Hub model set "engine": "pytorch".`,
 	]);
 	assert.deepEqual(await messages({ dataset: { path: 'openai/gsm8k' } }), [
-		`dataset.path: There is no file "openai/gsm8k": ${start}; for a dataset of the hub set "engine": "pytorch".`,
+		`dataset.path: There is no file "openai/gsm8k": ${start}; for a Hub dataset set "engine": "pytorch".`,
 	]);
 	assert.deepEqual(await messages({ ...pytorch, model: { path: 'Qwen/Qwen2.5-0.5B' } }), []);
 	assert.deepEqual(await messages({ ...pytorch, model: { path: 'models/small' } }), []);

@@ -125,10 +125,10 @@ test('a run that has paused by itself says why, and only while it is paused', ()
 		presentRun({ ...running, status, record: { ...record, pause } }, 1300).tooltip;
 	assert.deepEqual(rows('paused').slice(0, 3), [
 		['State', 'paused'],
-		['Why', pause.message],
-		['To do', 'Continue.'],
+		['Reason', pause.message],
+		['Action', 'Continue.'],
 	]);
-	assert.ok(!rows('stopped').some(([name]) => name === 'Why'));
+	assert.ok(!rows('stopped').some(([name]) => name === 'Reason'));
 });
 
 test('the words for menus, tooltips and screen readers', () => {
@@ -146,11 +146,11 @@ test('the words for menus, tooltips and screen readers', () => {
 	assert.equal(shown.spoken, 'addition, crashed, step 120 of 580, reward 0.83, 4 min 55 s');
 	assert.deepEqual(shown.tooltip, [
 		['State', 'crashed'],
-		['Why', 'The disk is full.'],
-		['To do', 'Free some space.'],
+		['Reason', 'The disk is full.'],
+		['Action', 'Free some space.'],
 		['Stage', 'grpo'],
 		['Step', '120/580'],
-		['Reward', '0.83 (mean of the newest step)'],
+		['Reward', '0.83 (mean of the latest step)'],
 		['Held-out accuracy', '50.0%'],
 		['Started', '00:16'],
 		['Elapsed', '4 min 55 s'],

@@ -59,7 +59,7 @@ test('what is neither is refused, and says why', async () => {
 		place({ kind: 'rollout', run: 'a', split: 'train', step: 3, group: 1, index: 0 }),
 		/not an absolute path/,
 	);
-	await assert.rejects(place({ kind: 'rollout' }), /neither a file nor a rollout/);
+	await assert.rejects(place({ kind: 'rollout' }), /needs a file or a rollout/);
 });
 
 test('without a name, the chat log in the editor is opened, else it asks', async () => {

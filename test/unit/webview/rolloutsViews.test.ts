@@ -340,8 +340,8 @@ test('the thinking is cut at a token, edited, and goes on; without a policy it s
 	const none = await open(t, {}, async () => ({
 		policy: async () => ({
 			ready: false,
-			message: 'No engine of this run is alive, and it has no complete checkpoint.',
-			action: 'Resume the run, or let it run until its first checkpoint.',
+			message: 'This run has no running engine and no complete checkpoint.',
+			action: 'Resume the run, or wait for its first checkpoint.',
 			temperature: 1,
 			maxTokens: 8,
 		}),
@@ -350,10 +350,7 @@ test('the thinking is cut at a token, edited, and goes on; without a policy it s
 	await none.page.waitForSelector('.card .block-text');
 	await none.page.keyboard.press('e');
 	await none.page.waitForSelector('.beginning');
-	assert.match(
-		await none.page.locator('.continue-column').innerText(),
-		/No engine of this run is alive.*Resume the run/s,
-	);
+	assert.match(await none.page.locator('.continue-column').innerText(), /no running engine.*Resume the run/s);
 	assert.ok(await none.page.getByRole('button', { name: 'Continue from Here' }).isDisabled());
 	assert.deepEqual(await none.violations(), []);
 });

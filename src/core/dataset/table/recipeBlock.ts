@@ -37,7 +37,7 @@ export interface TextChange {
 /** The changes that set a recipe's `dataset`; comments elsewhere stay. Fails with `invalid` when the text is no recipe. */
 export function setDataset(text: string, block: DatasetBlock): TextChange[] {
 	const root = parseTree(text, [], { allowTrailingComma: true });
-	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Correct it first.');
+	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix it first.');
 	const indent = /^([ \t]+)"/m.exec(text)?.[1] ?? '\t';
 	const formattingOptions = {
 		insertSpaces: !indent.includes('\t'),

@@ -13,7 +13,7 @@ export interface BaselineValue {
 
 /** What a row's baseline says. */
 export interface RowFooting {
-	/** The most that an honest right answer earns; null: the row has none with a value. */
+	/** The most that an honest correct answer earns; null: the row has none with a value. */
 	readonly honest: number | null;
 	/** The right answer earns more than a wrong one. */
 	readonly tellsContent: boolean;
@@ -83,7 +83,7 @@ function remarksOf(
 	if (all.length === 0) return ['The reward has no value on any row: it applies to none of them, or fails on all.'];
 	if (valued < rows.length) {
 		remarks.push(
-			`On ${rows.length - valued} of ${rows.length} rows an honest right answer has no value; they were left out.`,
+			`On ${rows.length - valued} of ${rows.length} rows an honest correct answer has no value; they were left out.`,
 		);
 	}
 	if (all.every((value) => value === all[0])) {
@@ -99,11 +99,11 @@ function remarksOf(
 	}
 	if (content && form) {
 		remarks.push(
-			'Baseline only: an honest right answer scores above a plain wrong one, and good form above bad, so all probes were judged.',
+			'Baseline only: an honest correct answer scores above a plain wrong one, and good form above bad, so all probes were judged.',
 		);
 	} else if (content) {
 		remarks.push(
-			'Baseline only: an honest right answer scores above a plain wrong one. Form makes no difference, so probes of form were left out.',
+			'Baseline only: an honest correct answer scores above a plain wrong one. Form makes no difference, so probes of form were left out.',
 		);
 	} else if (form) {
 		remarks.push(
@@ -128,7 +128,7 @@ function remarksOf(
 	}).length;
 	if (!content && !form && emptyPaid > 0) {
 		remarks.push(
-			`An empty completion earns at least as much as an honest right answer on ${emptyPaid} of ${valued} rows.`,
+			`An empty completion earns at least as much as an honest correct answer on ${emptyPaid} of ${valued} rows.`,
 		);
 	}
 	return remarks;

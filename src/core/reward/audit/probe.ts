@@ -55,7 +55,7 @@ export interface Probe {
 	readonly title: string;
 	readonly severity: (typeof auditSeverities)[number];
 	readonly attacks: ProbeTarget;
-	/** Why an honest reward must not pay it as much as an honest right answer. */
+	/** Why an honest reward must not pay it as much as an honest correct answer. */
 	readonly why: string;
 	/** The likely fix of a reward that does, one or two sentences. */
 	readonly fix: string;

@@ -72,7 +72,7 @@ export async function samplesOf(
 	if (samples.length > 0) return samples;
 	throw new Failure(
 		'missing',
-		`The samples of ${name} at step ${step} were not kept, so its problems cannot be told apart.`,
+		`The samples of ${name} at step ${step} were not kept, so there are no results per problem.`,
 	);
 }
 

@@ -121,7 +121,7 @@ export class RunComparisonPanels implements vscode.WebviewPanelSerializer, vscod
 			if (this.#panels.has(keyOf(folders))) panel.dispose();
 			else this.#adopt(panel, folders);
 		} catch (error) {
-			panel.webview.html = messageHtml('This comparison cannot be shown', Failure.from(error).toString());
+			panel.webview.html = messageHtml('Cannot show this comparison', Failure.from(error).toString());
 		}
 	}
 

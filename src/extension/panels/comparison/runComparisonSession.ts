@@ -110,7 +110,7 @@ export class RunComparisonSession extends Disposable {
 			throw new Failure(
 				'missing',
 				`${this.name(run)} has no recipe that can be read.`,
-				'Recipes are kept by runs of this product; compare two of those.',
+				'Only Reasoning Lab runs record their recipes; compare two of those.',
 				{ cause: error },
 			);
 		});

@@ -115,11 +115,7 @@ export class SharedPrompts {
 	): Promise<{ prompt: string; sides: PromptSide[] }> {
 		const known = this.#known.get(hash);
 		if (known === undefined) {
-			throw new Failure(
-				'missing',
-				'The prompt is not among those that were found.',
-				'Search for shared prompts again.',
-			);
+			throw new Failure('missing', 'This prompt is not among the shared prompts.', 'Search for shared prompts again.');
 		}
 		const sides: PromptSide[] = [];
 		let prompt = known.prompt;

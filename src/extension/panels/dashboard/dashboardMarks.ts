@@ -21,7 +21,7 @@ export function markOf(event: EventLine): DashboardMark | null {
 		case 'stage':
 			return { ...at, kind: 'stage', label: text(event.name, 40) || 'stage' };
 		case 'stage-ended': {
-			const why = event.because === 'until' ? ', its measure was reached' : '';
+			const why = event.because === 'until' ? ', target reached' : '';
 			return { ...at, kind: 'lifecycle', label: `${text(event.name, 40)} ended${why}` };
 		}
 		case 'checkpoint':

@@ -142,7 +142,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 	#alert(id: string): Alert {
 		const found = this.#lease?.diagnosis.state.alerts.find(({ alert }) => alert.id === id);
 		if (found !== undefined) return found.alert;
-		throw new Failure('missing', 'The alert is not there any more.', 'Look at the list again.');
+		throw new Failure('missing', 'This alert no longer exists.', 'Check the list again.');
 	}
 
 	protected override onShown(shown: boolean): void {
@@ -182,7 +182,7 @@ async function save(
 	try {
 		await vscode.workspace.fs.writeFile(target, bytes);
 	} catch (error) {
-		throw new Failure('denied', `${target.fsPath} could not be written: ${String(error)}`, 'Choose another folder.');
+		throw new Failure('denied', `Cannot write ${target.fsPath}: ${String(error)}`, 'Choose another folder.');
 	}
 	return { saved: true };
 }

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { toDisposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
+import { formatCounted } from '../../../base/format.ts';
 import { type DatasetBlock, fileBlock, oneLine, taskBlock } from '../../../core/dataset/table/recipeBlock.ts';
 import {
 	type DatasetCommand,
@@ -125,15 +126,15 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 	async #copyRecipe(): Promise<void> {
 		const folder = vscode.workspace.getWorkspaceFolder(this.uri)?.uri.fsPath ?? dirname(this.uri.fsPath);
 		await vscode.env.clipboard.writeText(`"dataset": ${oneLine(this.#block(join(folder, 'a.recipe.json')))}`);
-		this.session.say('Copied: put it into a recipe.');
+		this.session.say('Copied. Paste it into a recipe.');
 	}
 
 	async #addTests(): Promise<void> {
 		const chosen = await vscode.window.showOpenDialog({
-			title: 'Test sets whose words are looked for in the rows',
-			openLabel: 'Look for Overlaps',
+			title: 'Select test sets to check the rows against',
+			openLabel: 'Find Overlaps',
 			canSelectMany: true,
-			filters: { 'Files of rows': [...tableExtensions] },
+			filters: { 'Dataset files': [...tableExtensions] },
 		});
 		if (chosen !== undefined) await this.session.addTests(chosen.map(({ fsPath }) => fsPath));
 	}
@@ -153,10 +154,10 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 		});
 		if (chosen === undefined) return;
 		if (chosen.fsPath === this.uri.fsPath) {
-			throw new Failure('invalid', 'The rows are read from this file.', 'Name another file.');
+			throw new Failure('invalid', 'The exported rows come from this file.', 'Choose another file.');
 		}
 		const { rows, leftOut } = await this.session.exportTo(chosen.fsPath, true);
-		const left = leftOut === 0 ? '' : ` ${leftOut} rows that cannot be read were left out.`;
+		const left = leftOut === 0 ? '' : ` Skipped ${formatCounted(leftOut, 'unreadable row')}.`;
 		this.session.say(`Wrote ${rows} rows to ${basename(chosen.fsPath)}.${left}`);
 	}
 
@@ -187,15 +188,15 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 				if (changed !== null && concerns(changed)) this.session.markStale();
 			});
 		} catch (error) {
-			this.log.warn(`${folder} is not followed: ${String(error)}`);
+			this.log.warn(`Cannot watch ${folder}: ${String(error)}`);
 			return;
 		}
-		watcher.on('error', (error) => this.log.warn(`${folder} is not followed any more: ${String(error)}`));
+		watcher.on('error', (error) => this.log.warn(`Stopped watching ${folder}: ${String(error)}`));
 		this.register(toDisposable(() => watcher.close()));
 	}
 }
 
 function fileOf(uri: vscode.Uri): string {
 	if (uri.scheme === 'file') return uri.fsPath;
-	throw new Failure('unsupported', 'This is no file on this machine.', 'Save it as a file first.');
+	throw new Failure('unsupported', 'This is not a file on this machine.', 'Save it as a file first.');
 }

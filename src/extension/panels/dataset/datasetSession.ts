@@ -302,7 +302,7 @@ export class DatasetSession extends Disposable {
 	/** Rows of the view, cut. Fails with `mismatch` when version or view are others by now. */
 	async rows(version: number, view: number, from: number, to: number): Promise<{ rows: ShownRow[] }> {
 		const table = this.#present(version);
-		if (view !== this.#viewNumber) throw new Failure('mismatch', 'Other rows are shown meanwhile.');
+		if (view !== this.#viewNumber) throw new Failure('mismatch', 'The shown rows have changed in the meantime.');
 		const end = Math.min(to, from + mostRowsAtOnce);
 		const rows = this.#shown === null ? await table.rows(from, end) : await rowsOf(table, this.#shown.slice(from, end));
 		const columns = this.#shownColumns();
@@ -337,7 +337,7 @@ export class DatasetSession extends Disposable {
 
 	#present(version: number): DataTable {
 		if (this.#table === null || version !== this.#version) {
-			throw new Failure('mismatch', 'The file was read again meanwhile.');
+			throw new Failure('mismatch', 'The file was reloaded in the meantime.');
 		}
 		return this.#table;
 	}

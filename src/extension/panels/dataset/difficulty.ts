@@ -36,17 +36,17 @@ export async function askDifficulty(session: DatasetSession, uri: vscode.Uri, ne
 		[
 			{
 				label: '$(run) Ask a policy\u2026',
-				description: `the ${session.shownRows} rows that are shown, several times each`,
+				description: `samples each of the ${session.shownRows} shown rows several times`,
 				from: 'policy' as const,
 			},
 			{
 				label: '$(folder) An evaluation\u2026',
-				description: 'the folder of one of these questions',
+				description: 'a folder with results for these questions',
 				from: 'folder' as const,
 			},
-			{ label: '$(close) None', description: 'takes the column away', from: 'none' as const },
+			{ label: '$(close) None', description: 'removes the column', from: 'none' as const },
 		],
-		{ title: 'Difficulty', placeHolder: 'Where pass rates come from' },
+		{ title: 'Difficulty', placeHolder: 'Select the source of pass rates' },
 	);
 	if (picked === undefined) return;
 	if (picked.from === 'none') return session.setPassRates(null);
@@ -58,8 +58,8 @@ async function askFolder(uri: vscode.Uri): Promise<string | undefined> {
 	const workspace = vscode.workspace.workspaceFolders?.[0]?.uri;
 	const beside = uri.scheme === 'file' ? vscode.Uri.file(dirname(uri.fsPath)) : workspace;
 	const chosen = await vscode.window.showOpenDialog({
-		title: 'The folder of an evaluation of these questions',
-		openLabel: 'Take Its Pass Rates',
+		title: 'Select the folder of an evaluation of these questions',
+		openLabel: 'Use Pass Rates',
 		canSelectFiles: false,
 		canSelectFolders: true,
 		...(beside === undefined ? {} : { defaultUri: beside }),
@@ -69,12 +69,12 @@ async function askFolder(uri: vscode.Uri): Promise<string | undefined> {
 
 async function estimate(session: DatasetSession, uri: vscode.Uri, needs: DifficultyNeeds): Promise<string | undefined> {
 	requireTrust();
-	const question = { title: 'Estimate difficulty', placeholder: 'Whose pass rate', step: 1, steps: 2 };
+	const question = { title: 'Estimate difficulty', placeholder: 'Select a policy', step: 1, steps: 2 };
 	const policy = await askPolicy(question, needs.store, needs.policies, null);
 	if (policy === 'back' || policy === 'cancel') return undefined;
 	const text = await showInputBox({
 		title: 'Estimate difficulty',
-		prompt: 'Samples of each question',
+		prompt: 'Samples per question',
 		value: String(proposedSamples),
 		validateInput: (input) => (/^[1-9]\d{0,2}$/.test(input.trim()) ? undefined : 'Enter a number from 1 to 999.'),
 	});
@@ -98,8 +98,8 @@ async function evaluateRows(
 	if (rows === 0) {
 		throw new Failure(
 			'invalid',
-			'No row that is shown has both a prompt and an answer.',
-			'Choose the columns that hold them.',
+			'None of the shown rows has both a prompt and an answer.',
+			'Select the prompt and answer columns.',
 		);
 	}
 	const out = join(folder, hashOf([dataset, policy, samples]));

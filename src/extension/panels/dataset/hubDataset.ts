@@ -25,20 +25,20 @@ const mostRows = 100_000_000;
 export async function openHubDataset({ storage, python }: HubNeeds): Promise<vscode.Uri | undefined> {
 	requireTrust();
 	const id = await showInputBox({
-		title: 'A dataset of the Hugging Face hub (1 of 4)',
-		prompt: 'Its id',
+		title: 'Hugging Face Hub Dataset (1/4)',
+		prompt: 'Dataset id',
 		placeHolder: 'openai/gsm8k',
-		validateInput: (text) => (hasHubDatasetForm(text.trim()) ? undefined : 'An id is like openai/gsm8k.'),
+		validateInput: (text) => (hasHubDatasetForm(text.trim()) ? undefined : 'Enter an id such as openai/gsm8k.'),
 	});
 	if (id === undefined) return undefined;
 	const known = Object.values(datasetPresets).find(({ path }) => path === id.trim());
-	const config = await askName('Its configuration; empty: its only one (2 of 4)', known?.config ?? '', true);
+	const config = await askName('Configuration (2/4); leave empty if there is only one', known?.config ?? '', true);
 	if (config === undefined) return undefined;
-	const split = await askName('Its split (3 of 4)', known?.split ?? 'train', false);
+	const split = await askName('Split (3/4)', known?.split ?? 'train', false);
 	if (split === undefined) return undefined;
 	const rows = await showInputBox({
-		title: `How many rows, the first ones; 0: all of them (4 of 4)`,
-		prompt: `They are downloaded from the Hugging Face hub to this machine.`,
+		title: `Number of rows to download, from the first; 0 for all (4/4)`,
+		prompt: `The rows are downloaded from the Hugging Face Hub to this machine.`,
 		value: String(proposedRows),
 		validateInput: (text) =>
 			/^\d{1,9}$/.test(text.trim()) && Number(text) <= mostRows ? undefined : 'Enter a whole number.',
@@ -73,8 +73,8 @@ async function download(
 		() => null,
 	);
 	if (before !== null) {
-		const open = `$(file) Open the copy of ${before.toLocaleString()}`;
-		const again = '$(cloud-download) Download it again';
+		const open = `$(file) Open the copy from ${before.toLocaleString()}`;
+		const again = '$(cloud-download) Download again';
 		const picked = await showQuickPick([open, again], { title: split.id });
 		if (picked === undefined) return undefined;
 		if (picked === open) return out;

@@ -30,7 +30,7 @@ export async function useInRecipe(
 		edit.replace(recipe, new vscode.Range(document.positionAt(offset), document.positionAt(offset + length)), text);
 	}
 	if (!(await vscode.workspace.applyEdit(edit))) {
-		throw new Failure('denied', `${recipe.fsPath} could not be changed.`, 'See whether it may be written.');
+		throw new Failure('denied', `Cannot change ${recipe.fsPath}.`, 'Check its write permissions.');
 	}
 	const editor = await vscode.window.showTextDocument(document, {
 		preview: false,
@@ -52,12 +52,12 @@ async function pickRecipe(): Promise<vscode.Uri | undefined> {
 	const all = new Map([...open, ...found].filter((uri) => uri.scheme === 'file').map((uri) => [uri.toString(), uri]));
 	const recipes = [...all.values()];
 	if (recipes.length === 0) {
-		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Make one with "New Project".');
+		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Create one with "New Project".');
 	}
 	if (recipes.length === 1) return recipes[0];
 	const picked = await showQuickPick(
 		recipes.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 300), uri })),
-		{ title: 'Use the dataset in a recipe', placeHolder: 'In which recipe' },
+		{ title: 'Use the dataset in a recipe', placeHolder: 'Select a recipe' },
 	);
 	return picked?.uri;
 }

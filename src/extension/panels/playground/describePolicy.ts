@@ -51,7 +51,7 @@ function kindOf(spec: PolicySpec): string {
 		case 'checkpoint':
 			return 'checkpoint';
 		case 'engine':
-			return 'trains now';
+			return 'training now';
 		case 'openai':
 			return displayText(spec.model, 100);
 		case 'scripted':

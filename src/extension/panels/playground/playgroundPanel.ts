@@ -188,11 +188,11 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 
 	async #choose(side: 0 | 1): Promise<void> {
 		const reason = forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
 		const { store, policies } = this.#needs;
 		const question = {
-			title: side === 0 ? 'Playground: the policy' : 'Playground: the policy beside it',
-			placeholder: 'Whom to ask',
+			title: side === 0 ? 'Playground: policy' : 'Playground: second policy',
+			placeholder: 'Select a policy',
 			step: 1,
 			steps: 1,
 		};
@@ -211,7 +211,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		const side = exchange?.sides[at];
 		const sample = side?.samples[index];
 		if (exchange === undefined || side === undefined || sample === undefined) {
-			throw new Failure('missing', 'This completion is not there any more.', 'Ask again.');
+			throw new Failure('missing', 'This completion no longer exists.', 'Ask again.');
 		}
 		return { exchange, side, sample };
 	}
@@ -238,7 +238,7 @@ async function nameIn(spec: PolicySpec, { store }: Pick<PlaygroundNeeds, 'store'
 
 async function open(spec: PolicySpec, needs: PlaygroundNeeds, signal: AbortSignal) {
 	const reason = forbidden();
-	if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
 	const [programs, keys, environment] = await Promise.all([
 		launchSettings(needs.extension),
 		spec.kind === 'openai' ? needs.policies().then((workbench) => workbench.keys()) : {},
@@ -257,7 +257,7 @@ async function open(spec: PolicySpec, needs: PlaygroundNeeds, signal: AbortSigna
 /** Processes that score, for one playground: the same programs and the same rules as for verification. */
 async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promise<RewardHosts> {
 	const reason = forbidden();
-	if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
 	const environment = await of.of();
 	const programs = await findRewardPrograms({
 		node: settings.nodePath(),

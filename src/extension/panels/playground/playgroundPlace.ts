@@ -29,7 +29,7 @@ export async function askPlace(
 	const view = await picker.one([argument], {
 		title: 'Try a run in the playground',
 		applies: (run) => !isForeign(run),
-		what: 'has a policy that can be asked',
+		what: 'has a policy to sample from',
 	});
 	const spec = view === undefined ? undefined : await checkpointOf(view, step);
 	return spec === undefined ? undefined : { policies: [spec] };
@@ -54,7 +54,7 @@ async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | 
 	const checkpoints = (await listCheckpoints(view.folder)).reverse();
 	const live = isLive(view);
 	if (checkpoints.length === 0 && !live) {
-		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Let it run until its first one.');
+		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Wait for its first checkpoint.');
 	}
 	const at = (path: string): PolicySpec => ({ kind: 'checkpoint', folder: path });
 	if (step === 'latest' && checkpoints[0] !== undefined) return at(checkpoints[0].path);
@@ -67,7 +67,7 @@ async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | 
 	}
 	if (checkpoints.length === 1 && checkpoints[0] !== undefined && !live) return at(checkpoints[0].path);
 	const choices = [
-		...(live ? [{ label: '$(pulse) Live', description: 'the weights that it has now', spec: engineOf(view) }] : []),
+		...(live ? [{ label: '$(pulse) Live', description: 'current weights', spec: engineOf(view) }] : []),
 		...checkpoints.map(({ step: of, path, stage, score, best: top }, i) => ({
 			label: `$(save) Step ${of}`,
 			description: [
@@ -83,7 +83,7 @@ async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | 
 	];
 	const picked = await showQuickPick(choices, {
 		title: `Try ${nameOf(view)} in the playground`,
-		placeHolder: 'Which checkpoint',
+		placeHolder: 'Select a checkpoint',
 		matchOnDescription: true,
 	});
 	return picked?.spec;

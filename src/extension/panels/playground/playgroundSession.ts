@@ -132,7 +132,7 @@ export class PlaygroundSession extends Disposable {
 		if (this.#running !== null) return;
 		const from = exchangeOf(this.#history, id);
 		const side = from?.sides[at];
-		if (from === undefined || side === undefined) throw new Failure('missing', 'This exchange is not there any more.');
+		if (from === undefined || side === undefined) throw new Failure('missing', 'This exchange no longer exists.');
 		const beginning = beginningAt(from, { side: at, sample, token }, text);
 		const exchange: Exchange = {
 			...from,
@@ -178,9 +178,9 @@ export class PlaygroundSession extends Disposable {
 
 	/** Holds the answers of an exchange against another expectation. Fails with `busy`, `missing`, and as `check`. */
 	async check(id: number, expected: string): Promise<void> {
-		if (this.#running !== null) throw new Failure('busy', 'It is still being answered.', 'Wait, or stop it.');
+		if (this.#running !== null) throw new Failure('busy', 'The answer is still being generated.', 'Wait, or stop it.');
 		const exchange = exchangeOf(this.#history, id);
-		if (exchange === undefined) throw new Failure('missing', 'This exchange is not there any more.');
+		if (exchange === undefined) throw new Failure('missing', 'This exchange no longer exists.');
 		this.#requireTrust();
 		this.#apply({ type: 'expected', id, expected });
 		await this.#asRunning(async (signal) => {
@@ -221,7 +221,7 @@ export class PlaygroundSession extends Disposable {
 				const { policy } = held;
 				const { capabilities } = policy;
 				if (beginning !== null && !capabilities.prefix) {
-					throw new Failure('unsupported', `${policy.name} does not go on from a given beginning.`);
+					throw new Failure('unsupported', `${policy.name} cannot continue from a given prefix.`);
 				}
 				const alternatives = Math.min(askedAlternatives, capabilities.alternatives);
 				this.#change(id, at, {
@@ -301,14 +301,15 @@ export class PlaygroundSession extends Disposable {
 			this.#change(id, at, { state: before, samples });
 		} catch (error) {
 			const failure = Failure.from(error);
-			const why = signal.aborted || failure.reason === 'cancelled' ? 'The check was ended.' : `Not checked: ${failure}`;
+			const why =
+				signal.aborted || failure.reason === 'cancelled' ? 'The check was canceled.' : `Not checked: ${failure}`;
 			this.#change(id, at, { state: before, notes: [...side.notes, why] });
 		}
 	}
 
 	#requireTrust(): void {
 		const why = this.#options.forbidden();
-		if (why !== null) throw new Failure('denied', why, 'Trust it first.');
+		if (why !== null) throw new Failure('denied', why, 'Trust the workspace first.');
 	}
 
 	#side(id: number, at: number): PlaygroundSide | undefined {
@@ -422,10 +423,10 @@ function notesOf(
 ): string[] {
 	const { capabilities } = policy;
 	return [
-		...(capabilities.logprobs ? [] : ['It returns no probabilities of its tokens.']),
-		...(capabilities.logprobs && alternatives === 0 ? ['It returns no alternatives of its tokens.'] : []),
-		...(capabilities.seed ? [] : ['It does not keep to seeds: the same question may get another answer.']),
-		...(temperature === 0 && samples > 1 ? ['At temperature 0 all samples are alike.'] : []),
+		...(capabilities.logprobs ? [] : ['It does not return token probabilities.']),
+		...(capabilities.logprobs && alternatives === 0 ? ['It does not return alternative tokens.'] : []),
+		...(capabilities.seed ? [] : ['It ignores seeds: the same question may get a different answer.']),
+		...(temperature === 0 && samples > 1 ? ['At temperature 0 all samples are identical.'] : []),
 	];
 }
 

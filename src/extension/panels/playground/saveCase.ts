@@ -43,7 +43,7 @@ export async function saveCase(
 	if (file === undefined) return null;
 	const dirty = vscode.workspace.textDocuments.find(({ uri, isDirty }) => isDirty && uri.fsPath === file);
 	if (dirty !== undefined) {
-		throw new Failure('busy', `${basename(file)} is open with changes that are not saved.`, 'Save it first.');
+		throw new Failure('busy', `${basename(file)} has unsaved changes.`, 'Save it first.');
 	}
 	const added = await appendCase(file, caseOf(exchange, side, sample, expect));
 	const open = async () => {
@@ -62,9 +62,9 @@ export async function saveCase(
 async function askExpectation({ check }: PlaygroundSample): Promise<number | null | undefined> {
 	const correct = check?.correct ?? null;
 	const choices = [
-		{ label: '$(check) Right', description: 'a reward is to give 1', expect: 1 },
-		{ label: '$(close) Wrong', description: 'a reward is to give 0', expect: 0 },
-		{ label: '$(circle-slash) No value', description: 'a reward is to leave it out (null)', expect: null },
+		{ label: '$(check) Right', description: 'the reward should be 1', expect: 1 },
+		{ label: '$(close) Wrong', description: 'the reward should be 0', expect: 0 },
+		{ label: '$(circle-slash) No value', description: 'the reward should not apply (null)', expect: null },
 	];
 	const found = correct === null ? -1 : choices.findIndex(({ expect }) => expect === (correct ? 1 : 0));
 	const sorted = found <= 0 ? choices : [...choices.slice(found, found + 1), ...choices.filter((_, i) => i !== found)];
@@ -72,8 +72,8 @@ async function askExpectation({ check }: PlaygroundSample): Promise<number | nul
 		title: 'Save as Case (1/2)',
 		placeHolder:
 			correct === null
-				? 'What a reward must say of it'
-				: `It was found ${correct ? 'right' : 'wrong'}: what a reward must say of it`,
+				? 'Select the expected reward'
+				: `Checked as ${correct ? 'correct' : 'incorrect'}. Select the expected reward`,
 	});
 	return picked?.expect;
 }
@@ -114,7 +114,7 @@ async function askFile(choices: readonly FileChoice[]): Promise<string | undefin
 		[...choices, { label: '$(folder-opened) Another file...', path: null }],
 		{
 			title: 'Save as Case (2/2)',
-			placeHolder: 'Which cases',
+			placeHolder: 'Select a case file',
 			matchOnDescription: true,
 			// It was asked for: a view that takes the focus late does not answer it.
 		},
@@ -122,13 +122,13 @@ async function askFile(choices: readonly FileChoice[]): Promise<string | undefin
 	if (picked === undefined) return undefined;
 	if (picked.path !== null) return picked.path;
 	const target = await vscode.window.showSaveDialog({
-		title: 'A file of cases, new or to add to',
+		title: 'Select or create a case file',
 		saveLabel: 'Add Case',
 		filters: { Cases: ['jsonl'] },
 		...(folder === undefined ? {} : { defaultUri: vscode.Uri.file(join(folder.fsPath, 'playground.cases.jsonl')) }),
 	});
 	if (target !== undefined && target.scheme !== 'file') {
-		throw new Failure('unsupported', 'Cases are saved in files of this machine alone.', 'Choose another folder.');
+		throw new Failure('unsupported', 'Cases can only be saved in files on this machine.', 'Choose another folder.');
 	}
 	return target?.fsPath;
 }

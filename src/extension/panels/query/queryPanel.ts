@@ -70,7 +70,7 @@ export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryR
 				const path = await askPath(name, 'csv');
 				if (path === null) return { saved: false };
 				await writeFile(path, text).catch((error: unknown) => {
-					throw Failure.from(error, `${path} cannot be written`);
+					throw Failure.from(error, `Cannot write ${path}`);
 				});
 				return { saved: true };
 			},
@@ -142,7 +142,7 @@ async function askPath(name: string, format: 'csv' | 'parquet'): Promise<string 
 	if (target.scheme !== 'file') {
 		throw new Failure(
 			'unsupported',
-			`${displayText(target.toString(), 200)} is no file on this machine.`,
+			`${displayText(target.toString(), 200)} is not a file on this machine.`,
 			'Choose another folder.',
 		);
 	}
@@ -179,7 +179,7 @@ export class QueryPanels implements vscode.WebviewPanelSerializer, vscode.Dispos
 			if (this.#panel !== null) panel.dispose();
 			else this.#adopt(panel);
 		} catch (error) {
-			panel.webview.html = messageHtml('This view cannot be shown', Failure.from(error).toString());
+			panel.webview.html = messageHtml('Cannot show this view', Failure.from(error).toString());
 		}
 	}
 

@@ -69,8 +69,8 @@ export class CompletionFeedback {
 		if (messageText(first.prompt) !== messageText(second.prompt)) {
 			throw new Failure(
 				'invalid',
-				'These completions answer different prompts, so none is better than the other.',
-				'Choose two of one prompt.',
+				'These completions answer different prompts, so they cannot be ranked.',
+				'Choose two completions of the same prompt.',
 			);
 		}
 		await log.save(this.#preference([a, first], [b, second], choice));
@@ -112,7 +112,7 @@ const mirrored = { a: 'b', b: 'a', equal: 'equal' } as const;
 function ratedOf({ split, step, group, index }: Place, { completion, reward }: RolloutLine): RatedCompletion {
 	const text = messageText(completion);
 	if (text.length > longestFeedbackText) {
-		throw new Failure('unsupported', `Completion ${index} is too long to be rated: its text is kept with the rating.`);
+		throw new Failure('unsupported', `Completion ${index} is too long to rate, because a rating includes its text.`);
 	}
 	return { split, step, group, index, completion: text, reward };
 }

@@ -97,7 +97,7 @@ export class Microscope extends Disposable {
 			if (messages.length > mostTurns) {
 				throw new Failure(
 					'unsupported',
-					`The completion has ${messages.length} messages, more than the ${mostTurns} that are shown.`,
+					`The completion has ${messages.length} messages, more than the ${mostTurns} that can be shown.`,
 					'Open it as text.',
 				);
 			}
@@ -287,13 +287,13 @@ export class Microscope extends Disposable {
 
 	async #saveLabels(place: Place, ruleName: string, ratings: readonly (StepRating | null)[]): Promise<void> {
 		const rule = stepRule(ruleName);
-		if (rule === null) throw new Failure('invalid', `“${ruleName.slice(0, 40)}” is no way to cut steps.`);
+		if (rule === null) throw new Failure('invalid', `“${ruleName.slice(0, 40)}” is not a way to split steps.`);
 		const [line, labels] = await Promise.all([this.#options.rollout(place), this.#stepLabels()]);
 		const steps = completionSteps(messageText(line.completion), this.#options.tags(), rule, line.tokens?.text);
 		if (steps.length !== ratings.length) {
 			throw new Failure(
 				'mismatch',
-				`The completion has ${steps.length} steps and ${ratings.length} ratings: it has changed meanwhile.`,
+				`The completion has ${steps.length} steps and ${ratings.length} ratings: it has changed in the meantime.`,
 				'Open it again.',
 			);
 		}

@@ -139,12 +139,12 @@ export class StrategiesPanels implements vscode.WebviewPanelSerializer, vscode.D
 				throw new Failure('invalid', 'The saved state of the view has no absolute path.', 'Open it again.');
 			}
 			if (!(await lstat(folder).catch(() => null))?.isDirectory()) {
-				throw new Failure('missing', `${folder} is not there any more.`, 'Open another comparison.');
+				throw new Failure('missing', `${folder} no longer exists.`, 'Open another comparison.');
 			}
 			if (this.#panels.has(folder)) panel.dispose();
 			else this.#adopt(panel, folder);
 		} catch (error) {
-			panel.webview.html = messageHtml('This comparison cannot be shown', Failure.from(error).toString());
+			panel.webview.html = messageHtml('Cannot show this comparison', Failure.from(error).toString());
 		}
 	}
 

@@ -73,7 +73,7 @@ export class StrategiesSession extends Disposable {
 			const state = summary.state === 'running' && running === 'no' ? 'stopped' : summary.state;
 			this.#told = now;
 			const whole = state === 'ended' && summary.points.every(({ failed }) => failed === 0);
-			const canGoOn = whole ? 'Every search is done.' : (forbidden() ?? true);
+			const canGoOn = whole ? 'All searches have finished.' : (forbidden() ?? true);
 			post({ type: 'summary', folder, summary: { ...summary, state }, running, canGoOn });
 		} catch (error) {
 			const { message, action } = Failure.from(error);

@@ -110,10 +110,10 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 				if (changed === null || changed === name) this.#soon();
 			});
 		} catch (error) {
-			this.log.warn(`${file} is not followed: ${String(error)}`);
+			this.log.warn(`Cannot watch ${file}: ${String(error)}`);
 			return;
 		}
-		watcher.on('error', (error) => this.log.warn(`${file} is not followed any more: ${String(error)}`));
+		watcher.on('error', (error) => this.log.warn(`Stopped watching ${file}: ${String(error)}`));
 		this.register(toDisposable(() => watcher.close()));
 		this.register(toDisposable(() => clearTimeout(this.#timer)));
 	}
@@ -166,7 +166,7 @@ export class TranscriptPanels implements vscode.WebviewPanelSerializer, vscode.D
 			if (this.#panels.has(keyOf(place))) panel.dispose();
 			else this.#adopt(panel, place);
 		} catch (error) {
-			panel.webview.html = messageHtml('This transcript cannot be shown', Failure.from(error).toString());
+			panel.webview.html = messageHtml('Cannot show this transcript', Failure.from(error).toString());
 		}
 	}
 

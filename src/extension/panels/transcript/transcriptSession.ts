@@ -46,7 +46,7 @@ export class TranscriptSession extends Disposable {
 	async piece(version: number, from: number): Promise<{ text: string; next: number | null }> {
 		const text = this.#text;
 		if (text === null || version !== this.#version) {
-			throw new Failure('mismatch', 'The text has changed meanwhile.');
+			throw new Failure('mismatch', 'The text has changed in the meantime.');
 		}
 		return text.piece(from);
 	}

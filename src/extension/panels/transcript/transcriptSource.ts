@@ -44,7 +44,7 @@ async function openFile(path: string): Promise<TranscriptText> {
 			throw new Failure(
 				'unsupported',
 				`${name} has ${Math.round(stat.size / 2 ** 20)} MB; the inspector reads up to ${transcriptLimits.characters / 2 ** 20} MB.`,
-				'Cut the conversation that you want to look at into a file of its own.',
+				'Save the conversation you want to inspect as a separate file.',
 			);
 		}
 		const head = Buffer.alloc(Math.min(stat.size, 8192));
@@ -59,7 +59,7 @@ async function openFile(path: string): Promise<TranscriptText> {
 			throw new Failure(
 				'invalid',
 				`${name} is not text.`,
-				'Open a JSON or JSONL chat log, or a text with messages as Python prints them.',
+				'Open a JSON or JSONL chat log, or a text with messages printed by Python.',
 			);
 		}
 		return new FileText(handle, identity, stat.size);

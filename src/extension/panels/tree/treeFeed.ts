@@ -150,7 +150,7 @@ export class OwnTreeFeed implements TreeFeed {
 			}
 			const line = this.#waiting[taken++] as Uint8Array;
 			this.#line++;
-			const event = line.length > longestLineBytes ? 'is too long to be shown' : readTreeLine(line);
+			const event = line.length > longestLineBytes ? 'is too long to show' : readTreeLine(line);
 			if (typeof event === 'string') {
 				this.#blame(`line ${this.#line} ${event}`);
 				continue;
@@ -162,7 +162,7 @@ export class OwnTreeFeed implements TreeFeed {
 		this.#events += events.length;
 		if (this.#events >= mostEvents) {
 			this.#waiting = [];
-			this.#blame(`what follows line ${this.#line} is not shown: there are more than ${mostEvents} events`);
+			this.#blame(`events after line ${this.#line} are not shown: there are more than ${mostEvents}`);
 		}
 		return events;
 	}

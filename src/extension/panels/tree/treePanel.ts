@@ -178,7 +178,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 	}
 
 	async #export(format: keyof typeof exportNames, content: string): Promise<void> {
-		if (content.length > largestExport) throw new Failure('unsupported', 'The picture is too large to be saved.');
+		if (content.length > largestExport) throw new Failure('unsupported', 'The picture is too large to save.');
 		const name = `${basename(this.path).replace(/\.jsonl?$/, '')}.${exportEndings[format]}`;
 		const target = await vscode.window.showSaveDialog({
 			defaultUri: vscode.Uri.file(join(dirname(this.path), name)),
@@ -205,11 +205,11 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 					const shown = this.#session.paths.some((path) => basename(path) === changed);
 					if (changed === null || shown) this.#soon();
 				});
-				watcher.on('error', (error) => this.log.warn(`${folder} is not followed any more: ${String(error)}`));
+				watcher.on('error', (error) => this.log.warn(`Stopped watching ${folder}: ${String(error)}`));
 				this.#watchers.set(folder, watcher);
 			} catch (error) {
 				// It is looked at now and then all the same.
-				this.log.warn(`${folder} is not followed: ${String(error)}`);
+				this.log.warn(`Cannot watch ${folder}: ${String(error)}`);
 			}
 		}
 	}
@@ -266,7 +266,7 @@ export class TreePanels implements vscode.WebviewPanelSerializer, vscode.Disposa
 			if (this.#panels.has(path)) panel.dispose();
 			else this.#adopt(panel, { path, tree, other: beside });
 		} catch (error) {
-			panel.webview.html = messageHtml('This tree cannot be shown', Failure.from(error).toString());
+			panel.webview.html = messageHtml('Cannot show this tree', Failure.from(error).toString());
 		}
 	}
 
@@ -286,7 +286,7 @@ async function requireFile(path: string): Promise<void> {
 		throw new Failure('invalid', 'The saved state of the view is not an absolute path.', 'Open the tree again.');
 	}
 	if ((await lstat(path).catch(() => null))?.isFile()) return;
-	throw new Failure('missing', `${path} is not there any more.`, 'Open another tree from the Searches view.');
+	throw new Failure('missing', `${path} no longer exists.`, 'Open another tree from the Searches view.');
 }
 
 function titleOf(path: string): string {

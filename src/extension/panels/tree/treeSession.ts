@@ -250,8 +250,8 @@ function joined(lines: readonly Uint8Array[], size: number): Uint8Array<ArrayBuf
 }
 
 function reasonAgainst(facts: TreeFeed['facts']): string | null {
-	if (facts.foreign !== null) return 'Another program wrote this tree, so it cannot go on here.';
-	return facts.hasSpec ? null : 'The log does not say which policy and strategy it was begun with.';
+	if (facts.foreign !== null) return 'Another program wrote this tree, so it cannot be continued here.';
+	return facts.hasSpec ? null : 'The log does not record which policy and strategy it was started with.';
 }
 
 /** What a person calls a log: the name that somebody gave it, else its problem. */

@@ -217,7 +217,7 @@ export class VerificationPanels implements vscode.WebviewPanelSerializer, vscode
 			if (this.#panels.has(keyOfPlace(place))) panel.dispose();
 			else this.#adopt(panel, { place, workbench });
 		} catch (error) {
-			panel.webview.html = messageHtml('These results cannot be shown', Failure.from(error).toString());
+			panel.webview.html = messageHtml('Cannot show these results', Failure.from(error).toString());
 		}
 	}
 

@@ -162,7 +162,7 @@ export class VerificationSession extends Disposable {
 		if (made !== null) return made;
 		throw new Failure(
 			'unsupported',
-			'This evidence cannot be a labeled case: it is shortened, or was scored as messages.',
+			'This evidence cannot be saved as a labeled case, because it is shortened or was scored as messages.',
 			'Choose another row of this finding.',
 		);
 	}
@@ -181,7 +181,7 @@ export class VerificationSession extends Disposable {
 			if (texts.some((one) => pattern.test(one))) found.push(i);
 			if (performance.now() - since < sliceMs) continue;
 			await new Promise((resolve) => setImmediate(resolve));
-			if (abort.signal.aborted) throw new Failure('cancelled', 'The search was ended.');
+			if (abort.signal.aborted) throw new Failure('cancelled', 'The search was canceled.');
 			since = performance.now();
 		}
 		return found;
@@ -189,7 +189,7 @@ export class VerificationSession extends Disposable {
 
 	#expect(result: number): Shown {
 		if (this.#shown === null || result !== this.#result) {
-			throw new Failure('mismatch', 'The result has been replaced by a newer one.', 'Look at the row again.');
+			throw new Failure('mismatch', 'The result has been replaced by a newer one.', 'Open the row again.');
 		}
 		return this.#shown;
 	}
@@ -278,4 +278,4 @@ function errorOf({ error }: VerifiedRow | ComparedRow): RowTexts['error'] {
 	return { message: error.message, stack: error.stack ?? null, line: error.line ?? null };
 }
 
-const noRow = () => new Failure('missing', 'The result has no such row.', 'Look at the rows again.');
+const noRow = () => new Failure('missing', 'The result has no such row.', 'Refresh the rows.');

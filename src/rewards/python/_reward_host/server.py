@@ -89,7 +89,7 @@ class Server:
                 os._exit(0)  # a process that user code forked came back: it has nothing to say
             self._channel.reply(message_id, result)
         except Cancelled:
-            self._channel.fail(message_id, _CANCELLED, "Cancelled.")
+            self._channel.fail(message_id, _CANCELLED, "Canceled.")
         except LoadFault as fault:
             self._channel.fail(message_id, _LOAD_FAILED, str(fault), fault.data)
         except NotImplementedError:

@@ -96,5 +96,5 @@ test('an end while the window was closed is told when it is back', limit, async 
 	const back = openWindow(storage, before.memory);
 	back.see('crashed');
 	await back.toldOf(1);
-	assert.match(back.told[0]?.text ?? '', /lost its runner/);
+	assert.match(back.told[0]?.text ?? '', /its runner exited/);
 });

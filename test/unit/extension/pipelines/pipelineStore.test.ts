@@ -135,7 +135,7 @@ test('rows say in words how pipelines and stages stand', async (context) => {
 	const tooltip = Object.fromEntries(told('cold', { pipeline: view }).tooltip);
 	assert.equal(tooltip.Before, 'rl');
 	assert.equal(Object.fromEntries(row.tooltip)['Held-out accuracy'], 'cold 25.0%');
-	assert.match(Object.fromEntries(row.tooltip)['To do'] ?? '', /Resume it/);
+	assert.match(Object.fromEntries(row.tooltip)['Action'] ?? '', /Resume it/);
 });
 
 test('a pipeline at work says what its stage does and about how long that goes on', async (context) => {
@@ -186,10 +186,10 @@ test('the end of a pipeline is one sentence: what came of it, or what to do', as
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	await writePipeline(folder, record);
 	const view = await viewPipeline(folder);
-	assert.equal(pipelineEnd(view), 'story failed at rl: no rows left. Change what is wrong, then resume it.');
+	assert.equal(pipelineEnd(view), 'story failed at rl: no rows left. Fix the problem, then resume it.');
 	assert.match(
 		pipelineEnd({ ...view, status: 'crashed' }),
-		/^story has lost its runner; 2 of 4 stages are done\. Resume it/,
+		/^story stopped because its runner exited; 2 of 4 stages are done\. Resume it/,
 	);
 	assert.match(
 		pipelineEnd({ ...view, status: 'finished' }),

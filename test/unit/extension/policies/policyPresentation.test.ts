@@ -22,7 +22,7 @@ test('a policy is said with what it is, what it can, and what it lacks', () => {
 	const untried = presentPolicy(server, now);
 	assert.deepEqual([untried.label, untried.description, untried.icon.color], ['big', 'org/big-7b', null]);
 	assert.equal(untried.contextValue, 'policy serverPolicy keylessPolicy');
-	assert.ok(untried.tooltip.some(([name, value]) => name === 'Can' && value === 'not tried yet'));
+	assert.ok(untried.tooltip.some(([name, value]) => name === 'Capabilities' && value === 'not tested yet'));
 
 	const capabilities = {
 		logprobs: true,
@@ -46,7 +46,7 @@ test('a policy is said with what it is, what it can, and what it lacks', () => {
 	assert.equal(tried.icon.color, 'charts.yellow');
 	assert.match(tried.contextValue, /keyedPolicy/);
 	const rows = Object.fromEntries(tried.tooltip);
-	assert.equal(rows.Tried, '2 h ago');
+	assert.equal(rows['Last tested'], '2 h ago');
 	// Texts of a server turn nothing around, and are no icons.
 	assert.doesNotMatch(Object.values(rows).join(), /\u202e|\$\(bug\)|\n/);
 
@@ -64,7 +64,7 @@ test('a policy is said with what it is, what it can, and what it lacks', () => {
 		{ spec: { kind: 'engine', run: '/runs/adder' }, run: 'Adder', hasKey: false, trial: null },
 		now,
 	);
-	assert.deepEqual([engine.label, engine.description, engine.contextValue], ['Adder', 'trains now', 'policy']);
+	assert.deepEqual([engine.label, engine.description, engine.contextValue], ['Adder', 'training now', 'policy']);
 });
 
 test('entries of the settings that are wrong are left out and named', () => {
@@ -87,7 +87,7 @@ test('entries of the settings that are wrong are left out and named', () => {
 	assert.equal(servers[0]?.price?.currency, 'USD');
 	assert.equal(faults.length, 4);
 	assert.match(faults[0] ?? '', /Entry 2 .* model/);
-	assert.match(faults[3] ?? '', /Entry 5 .* name of another/);
+	assert.match(faults[3] ?? '', /Entry 5 .* same name as another/);
 	assert.deepEqual(serversOf('nonsense'), { servers: [], faults: [] });
 });
 

@@ -29,18 +29,15 @@ const report = (...attempts: readonly IsolationAttempt[]): IsolationReport => ({
 describe('the report of a check', () => {
 	it('says in one sentence what held', () => {
 		const held = report(attempt('a', 'held'), attempt('b', 'held'), attempt('c', 'skipped'));
-		assert.equal(
-			isolationSentence(held),
-			'The sandbox (bubblewrap) held against all 2 attempts to get out. 1 skipped.',
-		);
+		assert.equal(isolationSentence(held), 'The sandbox (bubblewrap) blocked all 2 escape attempts. 1 skipped.');
 		const broken = report(attempt('a', 'held'), attempt('b', 'escaped'), attempt('c', 'untried'));
 		assert.equal(
 			isolationSentence(broken),
-			'The sandbox (bubblewrap) did not hold against 1 of 2 attempts: b. 1 could not be tried: c.',
+			'The sandbox (bubblewrap) failed to block 1 of 2 escape attempts: b. 1 could not be tried: c.',
 		);
 		assert.equal(
 			isolationSentence(report(attempt('a', 'held'), attempt('b', 'untried'))),
-			'The sandbox (bubblewrap) held against 1 attempt to get out. 1 could not be tried: b.',
+			'The sandbox (bubblewrap) blocked 1 escape attempt. 1 could not be tried: b.',
 		);
 		assert.equal(
 			isolationSentence(report(attempt('a', 'untried'), attempt('b', 'untried'))),

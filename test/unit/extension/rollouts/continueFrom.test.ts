@@ -99,7 +99,7 @@ test('the live engine goes on while the run trains; waiting for it can be given 
 	const continuing = new ContinueFrom(own(run));
 	const { ready, message } = await continuing.policy(1);
 	assert.ok(ready);
-	assert.match(message, /live engine, at step \d+/);
+	assert.match(message, /running engine, at step \d+/);
 	const request = { step: 1, prompt: '1+2=', prefix: '<think>', maxTokens: 20, temperature: 1 };
 	let text = '';
 	const end = await continuing.generate(request, (part) => {
@@ -123,7 +123,7 @@ test('who cannot go on says why', async () => {
 	const none = new ContinueFrom(own(run));
 	assert.deepEqual(
 		[(await none.policy(null)).ready, (await none.policy(null)).action],
-		[false, 'Resume the run, or let it run until its first checkpoint.'],
+		[false, 'Resume the run, or wait for its first checkpoint.'],
 	);
 	await assert.rejects(
 		none.generate(request, () => undefined),

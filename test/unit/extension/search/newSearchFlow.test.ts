@@ -37,13 +37,13 @@ afterEach(() => {
 	Object.assign(workspace, { findFiles: undefined });
 });
 
-const go = { pick: '$(check) Go on with these' } as const;
+const go = { pick: '$(check) Continue with these' } as const;
 
 test('a typed problem, its strategy, parameters, scorer and budget become a search', async () => {
 	const { wanted, asked, titles } = await ask(
 		{},
 		{ strategy: 'best-of-n', budget: { nodes: 7 } },
-		{ pick: '$(edit) Type it...' },
+		{ pick: '$(edit) Enter it...' },
 		{ type: ['  ', 'What is 17 + 25?'] },
 		{ type: [' 42 '] },
 		{ pick: 'Best of N' },
@@ -52,15 +52,15 @@ test('a typed problem, its strategy, parameters, scorer and budget become a sear
 		{ pick: '7 nodes' },
 	);
 	assert.deepEqual(titles, [
-		'the problem',
+		'problem',
 		'The problem',
-		'The right answer, if it is known',
-		'the strategy',
+		'Gold answer, if known',
+		'strategy',
 		'parameters of Best of N',
-		'what chooses',
-		'what it may use up',
+		'answer scorer',
+		'budget',
 	]);
-	assert.deepEqual(faults.slice(0, 2), ['Write the problem.', null]);
+	assert.deepEqual(faults.slice(0, 2), ['Enter the problem.', null]);
 	assert.deepEqual(wanted?.problem, { prompt: 'What is 17 + 25?', answer: '42', row: {} });
 	assert.equal(wanted?.spec.strategy, 'best-of-n');
 	assert.deepEqual(wanted?.spec.guide, {
@@ -118,12 +118,7 @@ test('the way back leads to the question before, over those that were not asked;
 		{ pick: 'Majority' },
 		{ pick: /2,000 tokens/ },
 	);
-	const [strategy, params, scorer, budget] = [
-		'the strategy',
-		'parameters of Best of N',
-		'what chooses',
-		'what it may use up',
-	];
+	const [strategy, params, scorer, budget] = ['strategy', 'parameters of Best of N', 'answer scorer', 'budget'];
 	assert.deepEqual(titles, [strategy, params, strategy, params, scorer, params, scorer, budget, scorer, budget]);
 	assert.deepEqual(wanted?.spec.guide, { use: 'majority' });
 	const gone = await ask({ policy, problem }, {}, { pick: 'Best of N' }, 'cancel');
@@ -212,8 +207,8 @@ test('the selected text and the row of the cursor are offered where they are', a
 		},
 	});
 	const given = { policy, strategy: 'best-of-n', params: {}, guide: null, budget: { nodes: 3 } };
-	const row = await ask(given, {}, { pick: '$(list-flat) The row of the cursor' });
+	const row = await ask(given, {}, { pick: '$(list-flat) Row at the cursor' });
 	assert.deepEqual([row.wanted?.problem.prompt, row.wanted?.problem.answer], ['3+4=', '7']);
-	const words = await ask(given, {}, { pick: '$(selection) The selected text' });
+	const words = await ask(given, {}, { pick: '$(selection) Selected text' });
 	assert.deepEqual(words.wanted?.problem, { prompt: 'some words', answer: null, row: {} });
 });

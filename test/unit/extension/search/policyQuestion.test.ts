@@ -25,7 +25,7 @@ async function checkpoint(run: string, step: number, stage: string | null, score
 	return folder;
 }
 
-test('a run offers the weights that it has now and its checkpoints, the newest first, with what is known of each', async () => {
+test('a run offers current weights and its checkpoints, the newest first, with what is known of each', async () => {
 	const ended = join(root, 'adder');
 	const first = await checkpoint(ended, 5, 'sft', null);
 	const best = await checkpoint(ended, 10, 'grpo', 0.75);
@@ -53,7 +53,7 @@ test('a run offers the weights that it has now and its checkpoints, the newest f
 		asked[0]?.items.map(({ label, description }) => [label, description]),
 		[
 			['a server', undefined],
-			[`$(pulse) ${name}`, 'the weights that it has now'],
+			[`$(pulse) ${name}`, 'current weights'],
 			[`$(save) ${other}, step 15`, 'accuracy 50.0%'],
 			[`$(save) ${other}, step 10`, 'grpo, accuracy 75.0%, best'],
 			[`$(save) ${other}, step 5`, 'sft'],

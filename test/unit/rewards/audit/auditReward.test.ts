@@ -75,7 +75,7 @@ describe('an audit', () => {
 		assert.deepEqual(content.outcomes, ['held', 'held', 'skipped', 'held']);
 		assert.match(
 			content.remarks,
-			/Baseline only: an honest right answer scores above a plain wrong one\. Form makes no difference/,
+			/Baseline only: an honest correct answer scores above a plain wrong one\. Form makes no difference/,
 		);
 		const form = await outcomes('tagsSomewhere');
 		assert.deepEqual(form.outcomes, ['held', 'skipped', 'finding', 'skipped']);
@@ -84,7 +84,7 @@ describe('an audit', () => {
 		assert.deepEqual(both.outcomes, ['held', 'held', 'finding', 'held']);
 		assert.match(
 			both.remarks,
-			/^Baseline only: an honest right answer scores above a plain wrong one, and good form above bad/,
+			/^Baseline only: an honest correct answer scores above a plain wrong one, and good form above bad/,
 		);
 		for (const [reward, remark] of [
 			['constant', /is 0\.5 for right and wrong answers, good and bad form alike/],

@@ -68,7 +68,7 @@ export const strict = ({ completion, answer }) => ${right};
 		assert.ok((await met('strict')) > cases.length / 2);
 	});
 
-	test('is told apart from an honest right answer whatever that scores', () => {
+	test('is told apart from an honest correct answer whatever that scores', () => {
 		const probe = probes[0];
 		assert.ok(probe);
 		const attempt = {

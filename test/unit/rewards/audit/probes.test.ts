@@ -216,7 +216,7 @@ function probeRows(template: Template, random: Random): { row: ProbeRow; context
 }
 
 describe('what probes build', () => {
-	test('is never an honest right answer', () => {
+	test('is never an honest correct answer', () => {
 		let built = 0;
 		const check = (probe: Probe, template: Template, { row, context }: ReturnType<typeof probeRows>[number]) => {
 			const made = probe.build(row, context);

@@ -225,7 +225,7 @@ test('labels are saved beside the run at once, and loaded again for the same cut
 	const other = await again.loadLabels({ ...place, rule: 'sentences' });
 	assert.deepEqual(new Set(other.ratings), new Set([null]));
 	await assert.rejects(readers.saveLabels({ ...place, rule: 'lines', ratings: [1] }), /ratings/);
-	await assert.rejects(readers.saveLabels({ ...place, rule: '../x', ratings }), /no way to cut/);
+	await assert.rejects(readers.saveLabels({ ...place, rule: '../x', ratings }), /not a way to split/);
 });
 
 test('a scan tells what it finds bit by bit, and its end', async (t) => {
