@@ -1,17 +1,18 @@
 import { completionScript, shells } from './completion/completionScript.ts';
-import { defineVerb } from './verb.ts';
-import { allVerbs } from './verbs.ts';
+import { defineVerb, type Verb } from './verb.ts';
 
-export const completionVerb = defineVerb({
-	name: 'completion',
-	group: 'Setup',
-	arguments: [{ name: 'shell', phrase: 'bash, zsh or fish', type: shells }],
-	summary: 'Print the completion script of a shell (docs/cli.md).',
-	async run({ positionals, output }) {
-		const shell = positionals[0] as (typeof shells)[number];
-		const script = completionScript(shell, await allVerbs());
-		output.object({ shell, script });
-		output.document(script.trimEnd());
-		return 0;
-	},
-});
+/** The verb `completion`. @param allVerbs what it completes: every verb, itself included */
+export const completionVerb = (allVerbs: () => Promise<Verb[]>) =>
+	defineVerb({
+		name: 'completion',
+		group: 'Setup',
+		arguments: [{ name: 'shell', phrase: 'bash, zsh or fish', type: shells }],
+		summary: 'Print the completion script of a shell (docs/cli.md).',
+		async run({ positionals, output }) {
+			const shell = positionals[0] as (typeof shells)[number];
+			const script = completionScript(shell, await allVerbs());
+			output.object({ shell, script });
+			output.document(script.trimEnd());
+			return 0;
+		},
+	});

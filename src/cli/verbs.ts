@@ -59,7 +59,7 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	tree: async () => (await import('./treeVerb.ts')).treeVerb,
 	'setup-pytorch': async () => (await import('./setupPytorchVerb.ts')).setupPytorchVerb,
 	doctor: async () => (await import('./doctorVerb.ts')).doctorVerb,
-	completion: async () => (await import('./completionVerb.ts')).completionVerb,
+	completion: async () => (await import('./completionVerb.ts')).completionVerb(allVerbs),
 	'sandbox-check': async () => (await import('./sandboxCheckVerb.ts')).sandboxCheckVerb,
 	'reward-math': async () => (await import('./rewardMathVerb.ts')).rewardMathVerb,
 	help: async () => helpVerb,

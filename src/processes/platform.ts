@@ -1,7 +1,3 @@
-import { platformDarwin } from './platformDarwin.ts';
-import { platformLinux } from './platformLinux.ts';
-import { platformWin32 } from './platformWin32.ts';
-
 /** What differs between operating systems; everything else of the product is the same on all of them. */
 export interface Platform {
 	/** Names the boot and, where there are such, the process namespace: two equal values share their process ids. */
@@ -16,15 +12,4 @@ export interface Platform {
 	socketPath(runtimeFolder: string, name: string): string;
 	/** Whether files have an owner and a mode that can be checked. */
 	readonly hasFileOwners: boolean;
-}
-
-export function currentPlatform(): Platform {
-	switch (process.platform) {
-		case 'win32':
-			return platformWin32;
-		case 'darwin':
-			return platformDarwin;
-		default:
-			return platformLinux;
-	}
 }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { currentPlatform } from './platform.ts';
+import { currentPlatform } from './currentPlatform.ts';
 
 /** Names one process in the world. */
 export interface ProcessIdentity {

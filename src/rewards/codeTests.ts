@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { RewardEntry } from '../protocol/builtInRewards.ts';
-import type { BuiltIn } from './builtIns.ts';
+import type { BuiltIn } from './builtInReward.ts';
 import { codeOfAnswer } from './codeTestsAnswer.ts';
 import { readCodeTests } from './codeTestsCases.ts';
 import { codeTestsAtOnce, runCodeTests } from './codeTestsRun.ts';

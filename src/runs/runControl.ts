@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { writeFileAtomic } from '../files/atomicFile.ts';
 import { FileLock } from '../files/fileLock.ts';
 import { readJson } from '../files/safeFile.ts';
-import { currentPlatform } from '../processes/platform.ts';
+import { currentPlatform } from '../processes/currentPlatform.ts';
 import { isIdentity, ownIdentity, type ProcessIdentity, processState } from '../processes/processIdentity.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { ControlClient } from '../rpc/controlClient.ts';

@@ -5,7 +5,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import * as v from 'valibot';
 import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
 import { readJson } from '../files/safeFile.ts';
-import { currentPlatform } from '../processes/platform.ts';
+import { currentPlatform } from '../processes/currentPlatform.ts';
 import { decode } from '../protocol/decode.ts';
 import { pipelineFiles, stageNamePattern } from '../protocol/pipelineFiles.ts';
 import { runFiles } from './runFiles.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { currentPlatform } from '../processes/platform.ts';
+import { currentPlatform } from '../processes/currentPlatform.ts';
 import type { ControlLocation } from '../rpc/controlLocation.ts';
 
 /** Unix domain sockets take paths of about 104 bytes at most. */

@@ -10,7 +10,8 @@ import type { GeneratedText, OpenPolicy } from '../policies/openedPolicy.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
 import type { PolicyLease } from './policyPool.ts';
-import { type OpenScorer, openScorer } from './scorers/openScorer.ts';
+import { openScorer } from './scorers/openScorer.ts';
+import type { OpenScorer } from './scorers/scorerContext.ts';
 import { absoluteSpec, type SearchContext } from './searchContext.ts';
 import { type OpenTools, openTools } from './tools/openTools.ts';
 

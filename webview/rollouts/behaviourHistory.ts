@@ -1,4 +1,4 @@
-import { behaviours } from '../../src/core/trace/behaviours.ts';
+import { behaviours } from '../../src/core/trace/behaviorNames.ts';
 import type { BehaviourRow } from '../../src/protocol/microscopeMessages.ts';
 import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
 

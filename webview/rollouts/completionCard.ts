@@ -1,6 +1,6 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
 import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
-import type { Behaviour } from '../../src/core/trace/behaviours.ts';
+import type { Behaviour } from '../../src/core/trace/behaviorNames.ts';
 import { findText } from '../../src/core/trace/findText.ts';
 import type { RolloutDetail, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';

@@ -1,5 +1,6 @@
 import { formatPercent } from '../../src/base/format.ts';
-import { type Behaviour, behaviours, behaviourTitles } from '../../src/core/trace/behaviours.ts';
+import { type Behaviour, behaviours } from '../../src/core/trace/behaviorNames.ts';
+import { behaviourTitles } from '../../src/core/trace/behaviours.ts';
 import { checkFaithfulness, type Faithfulness } from '../../src/core/trace/faithfulness.ts';
 import { findLanguageMix, type LanguageMix } from '../../src/core/trace/languageMix.ts';
 import { findRepetition, type Repetition } from '../../src/core/trace/repetition.ts';

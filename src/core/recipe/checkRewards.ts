@@ -1,7 +1,7 @@
 import type { BuiltInRewardSpec } from '../../protocol/builtInRewards.ts';
 import type { Recipe } from '../../protocol/recipe.ts';
 import type { Template } from '../text/template.ts';
-import type { PathFault } from './checkRecipe.ts';
+import type { PathFault } from './pathFault.ts';
 
 type Report = (path: PathFault['path'], message: string) => void;
 

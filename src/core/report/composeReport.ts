@@ -2,7 +2,6 @@ import { formatCounted, formatDuration, formatNumber } from '../../base/format.t
 import { elapsedSeconds } from '../../protocol/runElapsed.ts';
 import type { Verdict } from '../diagnosis/verdict.ts';
 import { canonicalJson } from '../pipeline/canonicalJson.ts';
-import type { EvaluatedRound } from '../pipeline/rounds.ts';
 import { evaluationSection, evaluationsSection } from './evaluationSections.ts';
 import { intervalText, shareText, timeText } from './numberText.ts';
 import { claimsTable, comparedClaims, measuredTable, seedText } from './pipelineSections.ts';
@@ -15,7 +14,8 @@ import {
 	type ReportTable,
 	type ReportText,
 } from './reportDocument.ts';
-import type { ReportedEvaluation, ReportedRollout, ReportedRun, ReportedSearch } from './reportedRun.ts';
+import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
+import type { ReportedRollout, ReportedRun, ReportedSearch } from './reportedRun.ts';
 import { roundsSection } from './roundsSection.ts';
 import { boughtTable, heldOutChart, stageRows, stageSection } from './stageSections.ts';
 
@@ -29,43 +29,6 @@ export function runReport(run: ReportedRun, now: number): ReportDocument {
 		subtitle: `Report of a training run, made ${timeText(now)} by Reasoning Lab.`,
 		sections: runSections(run),
 	};
-}
-
-/** A stage of a pipeline, whether it has a run or not. */
-export interface ReportedPipelineStage {
-	readonly name: string;
-	readonly type: string;
-	readonly status: string;
-	/** Why it was left out or failed; null: there is nothing to say. */
-	readonly detail: string | null;
-	/** Which round of which stage of a loop it is. */
-	readonly round?: EvaluatedRound['round'];
-	/** Names of the stages that it waits for. */
-	readonly after: readonly string[];
-	/** Held-out accuracy that it ended with; null: not measured. */
-	readonly accuracy: number | null;
-	/** null: it has not ended. */
-	readonly seconds: number | null;
-	/** Of what it has made: "last-checkpoint, completions". */
-	readonly outputs: readonly string[];
-	/** null: it has none, or none that can be read. */
-	readonly run: ReportedRun | null;
-	/** Of a stage that evaluates; null: it does not, or nothing is done. */
-	readonly evaluation: ReportedEvaluation | null;
-}
-
-export interface ReportedPipeline {
-	readonly title: string;
-	readonly id: string;
-	readonly status: string;
-	readonly error: string | null;
-	readonly created: number;
-	readonly updated: number;
-	/** As it was started with; undefined: it cannot be read. */
-	readonly recipe: unknown;
-	/** In the order in which they are run. */
-	readonly stages: readonly ReportedPipelineStage[];
-	readonly gaps: readonly string[];
 }
 
 /** The report of a pipeline: what each stage bought, all evaluations held against each other, then each run by itself. */

@@ -3,9 +3,9 @@ import { formatDuration, formatNumber } from '../../base/format.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type Comparison, comparisonSchema } from '../../protocol/pipelineRecipe.ts';
 import { type ComparedStages, type ComparisonVerdict, compareStages, verdictOf } from './comparedStages.ts';
-import type { ReportedPipeline, ReportedPipelineStage } from './composeReport.ts';
 import { changeText, shareText } from './numberText.ts';
 import type { ReportTable } from './reportDocument.ts';
+import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
 /** What its recipe compares; what is no comparison is left out. */

@@ -1,4 +1,4 @@
-import type { Behaviour } from './behaviours.ts';
+import type { Behaviour } from './behaviorNames.ts';
 
 type Phrases = Readonly<Record<Behaviour, readonly string[]>>;
 

@@ -1,18 +1,7 @@
+import type { Behaviour } from './behaviorNames.ts';
+import { behaviours } from './behaviorNames.ts';
 import { englishPhrases, otherPhrases } from './behaviourPhrases.ts';
 import type { Span, Trace } from './trace.ts';
-
-/**
- * The four behaviors that mark models which improve by reinforcement learning (Gandhi et al. 2025, "Cognitive behaviors
- * that enable self-improving reasoners"), and the words of pausing that R1-Zero's "aha moment" made known (Guo et al. 2025).
- */
-export const behaviours = [
-	'verification',
-	'backtracking',
-	'subgoal-setting',
-	'backward-chaining',
-	'reflection',
-] as const;
-export type Behaviour = (typeof behaviours)[number];
 
 export interface BehaviourMark extends Span {
 	readonly behaviour: Behaviour;

@@ -1,5 +1,5 @@
+import { type Behaviour, behaviours } from './behaviorNames.ts';
 import { englishPhrases, otherPhrases } from './behaviourPhrases.ts';
-import { type Behaviour, behaviours } from './behaviours.ts';
 import type { Span, Trace } from './trace.ts';
 
 export interface TraceCounts {

@@ -14,7 +14,8 @@ import { openFolder } from '../revealFolder.ts';
 import type { RunStarter } from '../runStarter.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
-import { isLivePipeline, isResumablePipeline, type PipelineStore } from './pipelineStore.ts';
+import { isLivePipeline, isResumablePipeline } from './pipelineState.ts';
+import type { PipelineStore } from './pipelineStore.ts';
 
 export interface PipelineNeeds {
 	readonly pipelines: PipelineStore;

@@ -4,7 +4,8 @@ import type { PipelineView } from '../../runs/pipeline/pipelineView.ts';
 import { claimNotice } from '../noticeClaims.ts';
 import type { NoticeAction, Notices } from '../notices.ts';
 import { settings } from '../settings.ts';
-import { isLivePipeline, isResumablePipeline, type PipelineStore } from './pipelineStore.ts';
+import { isLivePipeline, isResumablePipeline } from './pipelineState.ts';
+import type { PipelineStore } from './pipelineStore.ts';
 
 interface Needs {
 	readonly pipelines: Pick<PipelineStore, 'pipelines' | 'onDidChange'>;

@@ -6,7 +6,7 @@ import type { ItemFlag } from '../ids.ts';
 import { formatReward, stateText } from '../runPresentation.ts';
 import { displayText, flagsOf, isLive, type RunView } from '../runView.ts';
 import type { ToldRow, TreeRow } from '../treeRow.ts';
-import { isLivePipeline, isResumablePipeline } from './pipelineStore.ts';
+import { isLivePipeline, isResumablePipeline } from './pipelineState.ts';
 
 type Icon = TreeRow['icon'];
 

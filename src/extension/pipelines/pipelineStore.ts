@@ -9,6 +9,7 @@ import type { EvaluationView } from '../evaluation/evaluationList.ts';
 import type { RunStore } from '../runStore.ts';
 import type { RunView } from '../runView.ts';
 import type { ToldRow } from '../treeRow.ts';
+import { isLivePipeline } from './pipelineState.ts';
 import { StagePace } from './stagePace.ts';
 
 interface Entry {
@@ -23,13 +24,6 @@ type KnownRuns = Pick<RunStore, 'runs' | 'onDidChange' | 'expect'>;
 
 /** How often pipelines at work are read again, and others looked at. */
 const lookMs = 2000;
-
-export const isLivePipeline = ({ status }: Pick<PipelineView, 'status'>): boolean =>
-	status === 'starting' || status === 'running';
-
-/** Whether its runner can take it up again. */
-export const isResumablePipeline = ({ status }: Pick<PipelineView, 'status'>): boolean =>
-	status === 'stopped' || status === 'failed' || status === 'crashed';
 
 /** The pipelines around the runs that are known, and those that were started here. Found again by their folders alone. */
 export class PipelineStore extends Disposable {

@@ -11,9 +11,9 @@ import { askServer, faultOfKey, faultOfName, faultOfUrl } from './addPolicyFlow.
 import type { PoliciesTree } from './policiesTree.ts';
 import type { PolicyKeys } from './policyKeys.ts';
 import { capabilityWords, nameOfPolicy, type PolicyView, presentPolicy } from './policyPresentation.ts';
+import type { PolicyRuns } from './policyRuns.ts';
 import { policySettings, type ServerPolicy } from './policySettings.ts';
 import { type PolicyStore, policyId } from './policyStore.ts';
-import type { PolicyRuns } from './policyWorkbench.ts';
 
 export interface PolicyCommandNeeds {
 	readonly store: PolicyStore;

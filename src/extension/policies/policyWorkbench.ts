@@ -2,7 +2,6 @@ import type * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { policyKeyName } from '../../policies/policyKey.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
-import type { SearchResult } from '../../protocol/searchWorker.ts';
 import type { Notices } from '../notices.ts';
 import type { RunStore } from '../runStore.ts';
 import type { Choice } from '../search/questions.ts';
@@ -11,14 +10,8 @@ import type { PoliciesTree, PolicyList } from './policiesTree.ts';
 import { PolicyCommands } from './policyCommands.ts';
 import { PolicyKeys } from './policyKeys.ts';
 import { presentPolicy } from './policyPresentation.ts';
-import type { ServerPolicy } from './policySettings.ts';
+import type { PolicyRuns } from './policyRuns.ts';
 import { PolicyStore, policyId } from './policyStore.ts';
-
-/** What is asked of policies outside of searches; in a process of its own, and only where the workspace is trusted. */
-export interface PolicyRuns {
-	probe(policy: PolicySpec, signal: AbortSignal): Promise<SearchResult<'probe'>>;
-	models(server: ServerPolicy, key: string): Promise<readonly string[]>;
-}
 
 export interface PolicyWorkbenchNeeds {
 	readonly secrets: vscode.SecretStorage;

@@ -21,10 +21,10 @@ import { askSearch, askStrategy, type SearchDraft, type WantedSearch } from './n
 import { askPolicy } from './policyQuestion.ts';
 import { problemOfLine } from './problemOfRow.ts';
 import { askChoice, type Choice, type NoAnswer } from './questions.ts';
+import type { SearchWorkbenchNeeds } from './searchNeeds.ts';
 import { presentSearch, searchName } from './searchPresentation.ts';
 import { searchSettings } from './searchSettings.ts';
 import type { SearchStore, SearchView } from './searchStore.ts';
-import type { SearchWorkbenchNeeds } from './searchWorkbench.ts';
 import { chooseTreeFile, isFile } from './treeFileQuestion.ts';
 import type { WindowSearches } from './windowSearches.ts';
 

@@ -6,38 +6,22 @@ import { Failure } from '../../base/failure.ts';
 import type { SearchBudget } from '../../protocol/treeLog.ts';
 import { readSearchSummary } from '../../runs/searchLog.ts';
 import { viewIds } from '../ids.ts';
-import type { Notices } from '../notices.ts';
-import type { SearchAction, TreeActions, TreePlace } from '../panels/tree/treePanel.ts';
-import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
+import type { SearchAction, TreeActions } from '../panels/tree/treePanel.ts';
 import { withProgress } from '../progress.ts';
 import { showQuickPick } from '../quickInput.ts';
-import type { RewardFileList } from '../rewards/rewardFileList.ts';
-import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
 import { AgreedSearches } from './agreedSearches.ts';
 import { askBudget } from './budgetQuestion.ts';
 import { ComparisonCommand } from './comparisonCommand.ts';
 import { ResearchCommands } from './researchCommands.ts';
 import { SearchCommands } from './searchCommands.ts';
-import type { SearchesTree, SearchList } from './searchesTree.ts';
+import type { SearchList } from './searchesTree.ts';
+import type { SearchWorkbenchNeeds } from './searchNeeds.ts';
 import { presentSearch, searchName } from './searchPresentation.ts';
 import { searchSettings } from './searchSettings.ts';
 import { SearchStore } from './searchStore.ts';
 import { chooseTreeFile } from './treeFileQuestion.ts';
-import { WindowSearches, type WindowSearchesOptions } from './windowSearches.ts';
-
-export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
-	readonly store: RunStore;
-	readonly notices: Notices;
-	readonly files: RewardFileList;
-	readonly tree: SearchesTree;
-	/** Knows what was chosen last. */
-	readonly memory: vscode.Memento;
-	readonly openTree: (place: TreePlace) => unknown;
-	readonly openComparison: (folder: string) => unknown;
-	/** Servers that are set up, and what was used last. */
-	readonly policies: () => Promise<PolicyWorkbench>;
-}
+import { WindowSearches } from './windowSearches.ts';
 
 /** Everything about searches that is not needed before somebody looks at them or a command about them runs. */
 export class SearchWorkbench extends Disposable {

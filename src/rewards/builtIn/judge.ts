@@ -5,7 +5,7 @@ import { answerOf, goldTexts, type RewardSample } from '../../core/reward/reward
 import type { TraceTags } from '../../core/trace/trace.ts';
 import { sha256 } from '../../files/sha256.ts';
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
-import type { BuiltIn } from '../builtIns.ts';
+import type { BuiltIn } from '../builtInReward.ts';
 import type { JsonServer } from './jsonServer.ts';
 import type { JudgeCache } from './judgeCache.ts';
 

@@ -5,7 +5,7 @@ import type { RewardEntry } from '../../protocol/builtInRewards.ts';
 import { controlExtensions } from '../../protocol/control.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
 import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
-import type { BuiltIn } from '../builtIns.ts';
+import type { BuiltIn } from '../builtInReward.ts';
 import { rewardHostFolder } from '../rewardHostFolder.ts';
 
 /** Texts of one request: a fixed number, so that what is computed together does not depend on who was faster. */

@@ -4,7 +4,7 @@ import { thinkingOf } from '../../core/reward/rewardSample.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
 import { apiKeysOf } from '../../rpc/http/apiKeys.ts';
-import type { BuiltIn } from '../builtIns.ts';
+import type { BuiltIn } from '../builtInReward.ts';
 import { JsonServer } from './jsonServer.ts';
 import { type StepScorer, stepServer } from './stepServer.ts';
 

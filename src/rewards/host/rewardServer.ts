@@ -10,7 +10,8 @@ import {
 	type ScoreRequest,
 } from '../../protocol/rewardHost.ts';
 import type { ScoreError, ScoreRow } from '../../protocol/scorer.ts';
-import { type BuiltIn, type BuiltInEntry, createBuiltIn, type RewardSample } from '../builtIns.ts';
+import type { BuiltIn } from '../builtInReward.ts';
+import { type BuiltInEntry, createBuiltIn, type RewardSample } from '../builtIns.ts';
 import type { Capture } from './capture.ts';
 import { CoverageMeter } from './lineCoverage.ts';
 import type { LoadedReward } from './loadedReward.ts';

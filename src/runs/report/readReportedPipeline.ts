@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
-import type { ReportedPipeline, ReportedPipelineStage } from '../../core/report/composeReport.ts';
+import type { ReportedPipeline, ReportedPipelineStage } from '../../core/report/reportedPipeline.ts';
 import type { ReportedRun } from '../../core/report/reportedRun.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import { listFolder, readJson } from '../../files/safeFile.ts';

@@ -23,7 +23,8 @@ import {
 import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { OpenSearch } from '../openSearch.ts';
 import { openProblemSet, type ProblemFault } from '../problemSet.ts';
-import { type OpenScorer, openScorer } from '../scorers/openScorer.ts';
+import { openScorer } from '../scorers/openScorer.ts';
+import type { OpenScorer } from '../scorers/scorerContext.ts';
 import type { SearchContext } from '../searchContext.ts';
 import { createVerdict, type Verdict } from '../verdicts.ts';
 import { ComparisonFolder } from './comparisonFolder.ts';

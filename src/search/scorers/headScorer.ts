@@ -4,7 +4,7 @@ import type { Policy } from '../../core/search/policy.ts';
 import type { ScoreItem } from '../../core/search/scorer.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
 import { aggregateValues } from './aggregateValues.ts';
-import type { OpenScorer, ScorerContext } from './openScorer.ts';
+import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
 type HeadSpec = Extract<ScorerSpec, { use: 'value' | 'process' | 'reward-model' }>;
 

@@ -4,7 +4,7 @@ import { judgeMessage, judgePrompts, readVerdict } from '../../core/reward/judge
 import type { GenerateRequest } from '../../core/search/policy.ts';
 import type { ScoreItem } from '../../core/search/scorer.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
-import type { OpenScorer, ScorerContext } from './openScorer.ts';
+import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
 /** Without a policy the search's own judges. */
 interface JudgeSpec {

@@ -1,6 +1,6 @@
 import { AnswerClasses } from '../../core/search/answerClasses.ts';
 import type { Scorer } from '../../core/search/scorer.ts';
-import type { OpenScorer } from './openScorer.ts';
+import type { OpenScorer } from './scorerContext.ts';
 
 /**
  * Share of the final completions of one problem, as far as they were valued, that state the same answer (Wang et al. 2023,

@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { ScoreItem } from '../../core/search/scorer.ts';
 import type { OpenPolicy } from '../../policies/openedPolicy.ts';
-import type { OpenScorer } from './openScorer.ts';
+import type { OpenScorer } from './scorerContext.ts';
 
 /**
  * exp of the mean log-probability of a completion's tokens: the geometric mean of their probabilities, 0..1 (1 / perplexity).

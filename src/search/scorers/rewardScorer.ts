@@ -9,7 +9,7 @@ import { rewardHostFolder } from '../../rewards/rewardHostFolder.ts';
 import { RewardHosts } from '../../rewards/rewardHosts.ts';
 import { findRewardPrograms } from '../../rewards/rewardPrograms.ts';
 import type { RewardRunner, RewardSource } from '../../rewards/rewardRunner.ts';
-import type { OpenScorer, ScorerContext } from './openScorer.ts';
+import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
 type RewardSpec = Extract<ScorerSpec, { use: 'reward' | 'process-reward' }>;
 

@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { TokenDetail } from '../../core/search/policy.ts';
 import type { ScoreItem } from '../../core/search/scorer.ts';
 import type { OpenPolicy } from '../../policies/openedPolicy.ts';
-import type { OpenScorer } from './openScorer.ts';
+import type { OpenScorer } from './scorerContext.ts';
 
 /** Alternatives of each token that are asked for. */
 const alternatives = 20;

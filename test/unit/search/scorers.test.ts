@@ -12,8 +12,9 @@ import { ScriptedPolicy } from '../../../src/policies/scripted/scriptedPolicy.ts
 import { type ScorerSpec, scorerSpecSchema, searchSpecSchema } from '../../../src/protocol/searchSpec.ts';
 import { PolicyPool } from '../../../src/search/policyPool.ts';
 import { aggregateValues } from '../../../src/search/scorers/aggregateValues.ts';
-import { type OpenScorer, openScorer } from '../../../src/search/scorers/openScorer.ts';
+import { openScorer } from '../../../src/search/scorers/openScorer.ts';
 import { withoutGold } from '../../../src/search/scorers/rewardScorer.ts';
+import type { OpenScorer } from '../../../src/search/scorers/scorerContext.ts';
 import { certaintyOf } from '../../../src/search/scorers/selfCertainty.ts';
 
 const never = new AbortController().signal;

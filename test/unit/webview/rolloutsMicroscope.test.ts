@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import { Random } from '../../../src/base/random.ts';
-import { behaviours } from '../../../src/core/trace/behaviours.ts';
+import { behaviours } from '../../../src/core/trace/behaviorNames.ts';
 import { turnsOf } from '../../../src/core/trace/messageText.ts';
 import type {
 	BehaviourRow,

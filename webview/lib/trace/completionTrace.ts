@@ -1,4 +1,5 @@
-import { type Behaviour, findBehaviours } from '../../../src/core/trace/behaviours.ts';
+import type { Behaviour } from '../../../src/core/trace/behaviorNames.ts';
+import { findBehaviours } from '../../../src/core/trace/behaviours.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import type { Span, Trace, TraceTags } from '../../../src/core/trace/trace.ts';
 import type { Mark } from './marks.ts';

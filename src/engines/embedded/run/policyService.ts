@@ -9,6 +9,7 @@ import {
 import type { PolicyAnswers } from '../../shared/policyAnswers.ts';
 import type { Learner, Sequence } from '../learner.ts';
 import { completionOf } from './completionOf.ts';
+import type { LearnerAccess } from './learnerAccess.ts';
 import { SamplingQueue } from './samplingQueue.ts';
 
 /** What one request may ask for: training waits while it is answered. */
@@ -24,9 +25,6 @@ const stageOfHead: Readonly<Record<HeadName, string>> = {
 	reward: 'reward-model',
 	critic: 'ppo',
 };
-
-/** Runs a task on the learner when training does not use it. */
-export type LearnerAccess = <T>(task: () => Promise<T>) => Promise<T>;
 
 /** `policy/generate`, `policy/score` and `policy/value` on the current weights. Its random streams are its own. */
 export class PolicyService implements PolicyAnswers {

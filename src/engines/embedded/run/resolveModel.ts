@@ -5,18 +5,11 @@ import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import { parseTokenizerJson } from '../../../core/text/parseTokenizerJson.ts';
 import { templateTags } from '../../../core/text/template.ts';
 import type { Tokenizer } from '../../../core/text/tokenizer.ts';
-import type { ModelShape } from '../../shared/modelShape.ts';
 import { newModel, vocabularyFor } from '../../shared/newModel.ts';
 import type { StoredCheckpoint } from './checkpointFolder.ts';
 import type { ImitationFiles } from './imitation/imitationFiles.ts';
 import { tokenizerOf } from './imitation/teacher.ts';
-
-export interface ModelAndTokenizer {
-	readonly shape: ModelShape;
-	readonly tokenizer: Tokenizer;
-	/** Names the vocabulary: two that differ in any symbol or id differ in it. */
-	readonly vocabulary: string;
-}
+import type { ModelAndTokenizer } from './modelAndTokenizer.ts';
 
 export function vocabularyHash(tokenizer: Tokenizer): string {
 	return hashText(JSON.stringify(tokenizer.symbols)).toString(16).padStart(8, '0');

@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from '../../../base/async.ts';
 import { Failure } from '../../../base/failure.ts';
 import type { Learner, Sample, SampleRequest } from '../learner.ts';
-import type { LearnerAccess } from './policyService.ts';
+import type { LearnerAccess } from './learnerAccess.ts';
 
 /** Rows that are sampled at once; a request of more goes alone. */
 const mostRows = 1024;

@@ -20,9 +20,10 @@ import {
 import { LabelledSteps, type LabelTexts } from './heads/labelFile.ts';
 import type { ImitationFiles } from './imitation/imitationFiles.ts';
 import { imitationParts } from './imitation/imitationParts.ts';
+import type { ModelAndTokenizer } from './modelAndTokenizer.ts';
 import { type PairFiles, pairsByStage } from './preference/pairFiles.ts';
 import { ProblemFeed } from './problemFeed.ts';
-import { type ModelAndTokenizer, resolveModel } from './resolveModel.ts';
+import { resolveModel } from './resolveModel.ts';
 import type { TrainingParts } from './stageHost.ts';
 
 export interface StartedTraining {

@@ -1,15 +1,6 @@
 import type { CommandTable } from '../../commandTable.ts';
 import { commandIds } from '../../ids.ts';
-import type { LazyPanels } from '../../lazyPanels.ts';
-import type { LazyPolicies } from '../../policies/lazyPolicies.ts';
-import type { RunPicker } from '../../runPicker.ts';
-import type { PlaygroundPlace } from './playgroundPanel.ts';
-
-export interface PlaygroundCommandNeeds {
-	readonly playgrounds: LazyPanels<never, PlaygroundPlace>;
-	readonly picker: RunPicker;
-	readonly policies: LazyPolicies;
-}
+import type { PlaygroundCommandNeeds } from './playgroundNeeds.ts';
 
 /** *Open Playground*, and *Try in Playground* of a run or a policy. */
 export function addPlaygroundCommands(table: CommandTable, needs: PlaygroundCommandNeeds): void {

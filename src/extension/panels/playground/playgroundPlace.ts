@@ -6,7 +6,7 @@ import { listCheckpoints } from '../../../runs/checkpointFiles.ts';
 import type { LazyPolicies } from '../../policies/lazyPolicies.ts';
 import { showQuickPick } from '../../quickInput.ts';
 import { displayText, isForeign, isLive, nameOf, type RunView } from '../../runView.ts';
-import type { PlaygroundCommandNeeds } from './playgroundCommands.ts';
+import type { PlaygroundCommandNeeds } from './playgroundNeeds.ts';
 import type { PlaygroundPlace } from './playgroundPanel.ts';
 
 /** What *Open Playground* was called with: nothing, or policies. */

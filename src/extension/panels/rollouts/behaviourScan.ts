@@ -1,5 +1,6 @@
 import type { AbortSignalLike } from '../../../base/async.ts';
-import { type BehaviourMark, behaviours, findBehaviours } from '../../../core/trace/behaviours.ts';
+import { behaviours } from '../../../core/trace/behaviorNames.ts';
+import { type BehaviourMark, findBehaviours } from '../../../core/trace/behaviours.ts';
 import { messageText } from '../../../core/trace/messageText.ts';
 import { parseTrace } from '../../../core/trace/parseTrace.ts';
 import type { Span, TraceTags } from '../../../core/trace/trace.ts';

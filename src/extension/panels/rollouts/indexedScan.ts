@@ -1,5 +1,5 @@
 import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
-import { behaviours } from '../../../core/trace/behaviours.ts';
+import { behaviours } from '../../../core/trace/behaviorNames.ts';
 import { messageText } from '../../../core/trace/messageText.ts';
 import { parseTrace } from '../../../core/trace/parseTrace.ts';
 import { promptHash } from '../../../core/trace/promptHash.ts';

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compareStages, verdictOf } from '../../../../src/core/report/comparedStages.ts';
 import { type CompletionMeasures, QuestionMeasures } from '../../../../src/core/report/completionMeasures.ts';
-import { pipelineReport, pipelinesReport, type ReportedPipeline } from '../../../../src/core/report/composeReport.ts';
+import { pipelineReport, pipelinesReport } from '../../../../src/core/report/composeReport.ts';
 import type { ReportSection, ReportTable } from '../../../../src/core/report/reportDocument.ts';
+import type { ReportedPipeline } from '../../../../src/core/report/reportedPipeline.ts';
 import type { ReportedEvaluation } from '../../../../src/core/report/reportedRun.ts';
 import { madeEvaluation } from './madeReport.ts';
 

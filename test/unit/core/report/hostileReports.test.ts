@@ -5,13 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import {
-	pipelineReport,
-	pipelinesReport,
-	type ReportedPipeline,
-	runReport,
-} from '../../../../src/core/report/composeReport.ts';
+import { pipelineReport, pipelinesReport, runReport } from '../../../../src/core/report/composeReport.ts';
 import type { ReportDocument } from '../../../../src/core/report/reportDocument.ts';
+import type { ReportedPipeline } from '../../../../src/core/report/reportedPipeline.ts';
 import { reportHtml } from '../../../../src/core/report/reportHtml.ts';
 import { reportMarkdown } from '../../../../src/core/report/reportMarkdown.ts';
 import { hiddenCharacters } from '../../../../src/core/text/hiddenCharacters.ts';

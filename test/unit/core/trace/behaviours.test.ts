@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { behaviours, countBehaviours, findBehaviours } from '../../../../src/core/trace/behaviours.ts';
+import { behaviours } from '../../../../src/core/trace/behaviorNames.ts';
+import { countBehaviours, findBehaviours } from '../../../../src/core/trace/behaviours.ts';
 import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 
 const found = (text: string) => findBehaviours(text).map((mark) => [mark.behaviour, text.slice(mark.start, mark.end)]);

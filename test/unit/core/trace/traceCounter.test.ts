@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
+import { behaviours } from '../../../../src/core/trace/behaviorNames.ts';
 import { englishPhrases, otherPhrases } from '../../../../src/core/trace/behaviourPhrases.ts';
-import { behaviours, countBehaviours, findBehaviours } from '../../../../src/core/trace/behaviours.ts';
+import { countBehaviours, findBehaviours } from '../../../../src/core/trace/behaviours.ts';
 import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../../src/core/trace/repetition.ts';
 import { TraceCounter, thinkingSpan } from '../../../../src/core/trace/traceCounter.ts';

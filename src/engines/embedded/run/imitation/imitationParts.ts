@@ -1,6 +1,6 @@
 import type { ProblemSource } from '../../../../core/dataset/problemSource.ts';
 import type { ResolvedPretrainStage, ResolvedRecipe } from '../../../../core/recipe/resolvedRecipe.ts';
-import type { ModelAndTokenizer } from '../resolveModel.ts';
+import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 import { CompletionTexts } from './completionTexts.ts';
 import type { ImitationFiles } from './imitationFiles.ts';
 import { corpusTexts, type PretrainTexts, sourceTexts } from './pretrainTexts.ts';

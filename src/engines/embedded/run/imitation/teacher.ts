@@ -4,7 +4,7 @@ import type { Tokenizer } from '../../../../core/text/tokenizer.ts';
 import type { ModelShape } from '../../../shared/modelShape.ts';
 import { parameterCount, parameterSpecs } from '../../model/parameters.ts';
 import { type StoredCheckpoint, storedParameters } from '../checkpointFolder.ts';
-import type { ModelAndTokenizer } from '../resolveModel.ts';
+import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 import type { ImitationFiles } from './imitationFiles.ts';
 
 /** A model whose distributions are learned. */

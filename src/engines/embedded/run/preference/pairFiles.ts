@@ -7,7 +7,7 @@ import type { ResolvedRecipe } from '../../../../core/recipe/resolvedRecipe.ts';
 import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
 import { readDataFile } from '../../../../runs/openDataset.ts';
 import type { Sequence } from '../../learner.ts';
-import type { ModelAndTokenizer } from '../resolveModel.ts';
+import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 
 /** Pairs of files, before anything is known of a vocabulary. */
 export interface PairFiles {

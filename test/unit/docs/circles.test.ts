@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix, relative } from 'node:path';
+import { test } from 'node:test';
+import { root } from '../../scripts/paths.ts';
+import { circlesOf } from '../../support/circles.ts';
+
+/** Files under a folder with one of some endings, with slashes. */
+function filesUnder(folder: string, ending: string): string[] {
+	return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+		.map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+}
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** What a TypeScript file imports of the project: values, types, and what it loads later. */
+function importsOf(path: string): string[] {
+	return [...read(path).matchAll(/(?:from|import\(?) ?'(\.[^']+)'/g)].map(([, target = '']) =>
+		posix.normalize(posix.join(posix.dirname(path), target)),
+	);
+}
+
+test('no file imports itself by way of others, but for the circles that docs/architecture.md names', () => {
+	const files = [...filesUnder('src', '.ts'), ...filesUnder('webview', '.ts')];
+	const circles = circlesOf(new Map(files.map((path) => [path, importsOf(path)])));
+	assert.deepEqual(circles.toSorted(), [
+		['src/core/math/listAnswer.ts', 'src/core/math/regionAnswer.ts'],
+		['elementwise', 'layout', 'reduction'].map((name) => `src/engines/embedded/onnx/${name}.ts`),
+	]);
+	const documented = read('docs/architecture.md');
+	for (const path of circles.flat()) assert.ok(documented.includes(`\`${path}\``), `${path} is not named`);
+});
+
+test('circles are found, of any length', () => {
+	const edges = new Map([
+		['a', ['b']],
+		['b', ['c', 'd']],
+		['c', ['a']],
+		['d', []],
+		['e', ['f', 'a']],
+		['f', ['e']],
+	]);
+	assert.deepEqual(circlesOf(edges), [
+		['a', 'b', 'c'],
+		['e', 'f'],
+	]);
+});
