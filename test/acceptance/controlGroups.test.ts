@@ -13,7 +13,7 @@ import { findOnPath, isOpenToAll } from '../../src/rewards/sandbox/interpreters.
 import { root } from '../scripts/paths.ts';
 
 const kernel = await findOnPath('linux.uml');
-const file = 'test/unit/rewards/controlGroups.test.ts';
+const file = 'test/unit/rewards/sandbox/controlGroups.test.ts';
 const timeoutMs = 600_000;
 
 describe('in a kernel that delegates control groups', {

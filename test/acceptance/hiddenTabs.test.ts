@@ -10,7 +10,7 @@ import { HostDriver } from '../e2e/hostDriver.ts';
 import { inOrder, Laboratory } from '../e2e/laboratory.ts';
 import { DashboardPage } from '../e2e/pages/dashboardPage.ts';
 import { skip } from '../support/chromium.ts';
-import { madeUpMetrics, writeMetricsRun } from '../unit/webview/dashboardFixture.ts';
+import { madeUpMetrics, writeMetricsRun } from '../unit/webview/dashboard/dashboardFixture.ts';
 
 /*
  * What dashboards cost that cannot be seen: ten of them are behind another tab while one of their runs writes 20 steps a

@@ -12,9 +12,9 @@ import type { AppName } from '../e2e/pages/workbenchPage.ts';
 import { skip } from '../support/chromium.ts';
 import { mctsEvents } from '../support/treeEvents.ts';
 import { reflexionFile } from '../unit/core/transcript/reflexion.ts';
-import { grpoRecipe, writeComparedRun } from '../unit/webview/comparisonFixture.ts';
-import { writeMicroscopeRun } from '../unit/webview/microscopeFixture.ts';
-import { makeComparison } from '../unit/webview/strategiesHarness.ts';
+import { grpoRecipe, writeComparedRun } from '../unit/webview/comparison/comparisonFixture.ts';
+import { writeMicroscopeRun } from '../unit/webview/rollouts/microscopeFixture.ts';
+import { makeComparison } from '../unit/webview/strategies/strategiesHarness.ts';
 
 /** A panel, and what a person does in it. */
 interface Kind {

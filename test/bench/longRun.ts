@@ -7,8 +7,8 @@ import { Random } from '../../src/base/random.ts';
 import { formatLine } from '../../src/files/jsonLines.ts';
 import type { MetricsLine } from '../../src/protocol/metricsLine.ts';
 import { runFiles } from '../../src/runs/runFiles.ts';
-import { madeUpMetrics } from '../unit/webview/dashboardFixture.ts';
-import { runRecord } from '../unit/webview/rolloutsFixture.ts';
+import { madeUpMetrics } from '../unit/webview/dashboard/dashboardFixture.ts';
+import { runRecord } from '../unit/webview/rollouts/rolloutsFixture.ts';
 
 export interface LongRun {
 	readonly steps: number;

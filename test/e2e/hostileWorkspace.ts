@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { treeLogFormat } from '../../src/protocol/treeLog.ts';
 import { writePipeline } from '../../src/runs/pipeline/pipelineFolder.ts';
 import { mctsEvents } from '../support/treeEvents.ts';
-import { grpoRecipe, writeComparedRun } from '../unit/webview/comparisonFixture.ts';
+import { grpoRecipe, writeComparedRun } from '../unit/webview/comparison/comparisonFixture.ts';
 import { enginesUnder } from './laboratory.ts';
 
 /** Of two files of one name, *Go to File* takes either: copies in runs are not offered. */

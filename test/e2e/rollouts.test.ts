@@ -7,7 +7,7 @@ import type { Frame } from 'playwright-core';
 import { root } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
 import { hostileHost } from '../support/hostileTexts.ts';
-import { writeMicroscopeRun } from '../unit/webview/microscopeFixture.ts';
+import { writeMicroscopeRun } from '../unit/webview/rollouts/microscopeFixture.ts';
 import { overflow, violations } from './accessibility.ts';
 import { groups, perGroup, texts, writeHostileRun } from './hostileRun.ts';
 import { inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';

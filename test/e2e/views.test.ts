@@ -7,7 +7,7 @@ import { makeRolloutFolder } from '../bench/rolloutFolder.ts';
 import { root } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
 import { reflexionFile } from '../unit/core/transcript/reflexion.ts';
-import { grpoRecipe, writeComparedRun } from '../unit/webview/comparisonFixture.ts';
+import { grpoRecipe, writeComparedRun } from '../unit/webview/comparison/comparisonFixture.ts';
 import { overflow, violations } from './accessibility.ts';
 import { inOrder, Laboratory } from './laboratory.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FailureTally, failureText } from '../../src/base/failureTally.ts';
+import { FailureTally, failureText } from '../../../src/base/failureTally.ts';
 
 test('failures are counted by cause: numbers and quoted texts make no other one', () => {
 	const tally = new FailureTally();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FeedbackLog } from '../../../src/runs/feedbackLog.ts';
 import { foreignFeedback } from '../../../src/runs/foreignFeedback.ts';
 import { readRollouts } from '../../../src/runs/runReader.ts';
-import { writeMicroscopeRun } from '../webview/microscopeFixture.ts';
+import { writeMicroscopeRun } from '../webview/rollouts/microscopeFixture.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
 test('feedback says who rated, how far they agree, and whether the reward sees it alike', async (context) => {

@@ -15,7 +15,7 @@ import type { DoctorReport } from '../../../src/protocol/torchEnvironment.ts';
 import type { PipelineView, StageView } from '../../../src/runs/pipeline/pipelineView.ts';
 import { hostileTexts } from '../../support/hostileTexts.ts';
 import { allHostileTexts, hostileValue } from '../../support/hostileValue.ts';
-import { runRecord } from '../webview/rolloutsFixture.ts';
+import { runRecord } from '../webview/rollouts/rolloutsFixture.ts';
 
 /** A text of a native view is one line in which nothing is hidden, no icon and no link. */
 function isPlain(text: string, where: string): void {

@@ -61,15 +61,15 @@ test('in a short time, all that import a change, the quickest of each program an
 
 test('a file of a webview reaches the tests of its page and the suites that are about it', () => {
 	const chosen = reach('webview/rollouts/tokenScale.ts');
-	assert.ok(chosen.get('pages')?.includes('test/unit/webview/rolloutsViews.test.ts'));
-	assert.ok(!chosen.get('pages')?.includes('test/unit/webview/treePage.test.ts'));
+	assert.ok(chosen.get('pages')?.includes('test/unit/webview/rollouts/rolloutsViews.test.ts'));
+	assert.ok(!chosen.get('pages')?.includes('test/unit/webview/tree/treePage.test.ts'));
 	assert.ok(chosen.get('e2e')?.includes('test/e2e/rollouts.test.ts'));
 	assert.deepEqual(chosen.get('trainer'), []);
 });
 
 test('a style sheet, a fixture and a program that tests start are dependencies', () => {
 	const depends = (test: string, file: string) => assert.ok(graph.dependencies(test).has(file), `${test}: ${file}`);
-	depends('test/unit/webview/dashboardPage.test.ts', 'webview/dashboard/dashboard.css');
+	depends('test/unit/webview/dashboard/dashboardPage.test.ts', 'webview/dashboard/dashboard.css');
 	depends('test/unit/engines/embedded/grpoRun.test.ts', 'src/engines/embedded/main.ts');
 	depends('test/unit/cli/badInput.test.ts', 'src/cli.ts');
 	depends('test/unit/rewards/hostPython.test.ts', 'src/rewards/python/reward_host.py');

@@ -24,7 +24,7 @@ const cases: readonly Case[] = [
 	},
 	{
 		when: 'a page is open',
-		args: ['test/unit/webview/rolloutsPage.test.ts'],
+		args: ['test/unit/webview/rollouts/rolloutsPage.test.ts'],
 		running: /--type=renderer/,
 		skip: noBrowser,
 	},

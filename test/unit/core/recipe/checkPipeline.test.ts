@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseRecipe } from '../../../../src/core/recipe/parseRecipe.ts';
-import { faultsOf, grpo, pipelineOf, recipeText, sft } from './pipelineRecipes.ts';
+import { faultsOf, grpo, pipelineOf, recipeText, sft } from '../pipeline/pipelineRecipes.ts';
 
 const search = { type: 'search', name: 'solve', from: 'cold' };
 

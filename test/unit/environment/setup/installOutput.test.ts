@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Reason } from '../../../src/base/failure.ts';
-import { explainFailure } from '../../../src/environment/setup/installFailure.ts';
-import { InstallMeter, readInstallLine } from '../../../src/environment/setup/installOutput.ts';
-import { withoutPasswords } from '../../../src/environment/setup/setupLog.ts';
+import type { Reason } from '../../../../src/base/failure.ts';
+import { explainFailure } from '../../../../src/environment/setup/installFailure.ts';
+import { InstallMeter, readInstallLine } from '../../../../src/environment/setup/installOutput.ts';
+import { withoutPasswords } from '../../../../src/environment/setup/setupLog.ts';
 
 describe('what installers print while they work', () => {
 	it('is read of pip', () => {

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { changedPins } from '../../../src/environment/environmentState.ts';
-import { whyUnusable } from '../../../src/environment/pythons/judgePython.ts';
-import { parseVersions, takenTorch } from '../../../src/environment/setup/offeredTorch.ts';
-import { pinOf, requirementLines } from '../../../src/environment/setup/requirements.ts';
+import { changedPins } from '../../../../src/environment/environmentState.ts';
+import { whyUnusable } from '../../../../src/environment/pythons/judgePython.ts';
+import { parseVersions, takenTorch } from '../../../../src/environment/setup/offeredTorch.ts';
+import { pinOf, requirementLines } from '../../../../src/environment/setup/requirements.ts';
 import {
 	type PlanInput,
 	planSentence,
 	planSetup,
 	type SetupChoices,
-} from '../../../src/environment/setup/setupPlan.ts';
-import { buildNote, chooseTorchBuild, installedBuild } from '../../../src/environment/setup/torchBuild.ts';
-import { root } from '../../scripts/paths.ts';
-import { machine, probe, uv, withNvidia } from './machines.ts';
+} from '../../../../src/environment/setup/setupPlan.ts';
+import { buildNote, chooseTorchBuild, installedBuild } from '../../../../src/environment/setup/torchBuild.ts';
+import { root } from '../../../scripts/paths.ts';
+import { machine, probe, uv, withNvidia } from '../machines.ts';
 
 const choices: SetupChoices = { device: 'auto', installer: 'auto', indexUrl: null, pipArguments: [] };
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseNvidiaSmi } from '../../../src/environment/machine/nvidia.ts';
-import { parseRocmInfo } from '../../../src/environment/machine/rocm.ts';
-import { chooseTorchBuild } from '../../../src/environment/setup/torchBuild.ts';
-import { machine, withNvidia } from './machines.ts';
+import { parseNvidiaSmi } from '../../../../src/environment/machine/nvidia.ts';
+import { parseRocmInfo } from '../../../../src/environment/machine/rocm.ts';
+import { chooseTorchBuild } from '../../../../src/environment/setup/torchBuild.ts';
+import { machine, withNvidia } from '../machines.ts';
 
 describe('the build of torch', () => {
 	it('is that of the processor where there is no GPU, and says why where a driver is too old', () => {

@@ -1,26 +1,26 @@
-import './vscodeHook.ts';
+import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { annotationFolderOf } from '../../../src/runs/annotationFolder.ts';
-import { openRun } from '../../../src/runs/openRun.ts';
-import { renameRun } from '../../../src/runs/runActions.ts';
-import { readAnnotation } from '../../../src/runs/runReader.ts';
-import { RunRegistry } from '../../../src/runs/runRegistry.ts';
-import { root } from '../../scripts/paths.ts';
-import { writeFiles } from '../runs/importers/madeRun.ts';
-import { writeRecord } from './fixtureRun.ts';
-import { picks } from './vscodeStandIn.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { annotationFolderOf } from '../../../../src/runs/annotationFolder.ts';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import { renameRun } from '../../../../src/runs/runActions.ts';
+import { readAnnotation } from '../../../../src/runs/runReader.ts';
+import { RunRegistry } from '../../../../src/runs/runRegistry.ts';
+import { root } from '../../../scripts/paths.ts';
+import { writeFiles } from '../../runs/importers/madeRun.ts';
+import { writeRecord } from '../fixtureRun.ts';
+import { picks } from '../vscodeStandIn.ts';
 
-const { addRuns } = await import('../../../src/extension/commands/addRuns.ts');
-const { loadRun } = await import('../../../src/extension/runLoader.ts');
-const { RunStore } = await import('../../../src/extension/runStore.ts');
-const { presentRun } = await import('../../../src/extension/runPresentation.ts');
+const { addRuns } = await import('../../../../src/extension/commands/addRuns.ts');
+const { loadRun } = await import('../../../../src/extension/runLoader.ts');
+const { RunStore } = await import('../../../../src/extension/runStore.ts');
+const { presentRun } = await import('../../../../src/extension/runPresentation.ts');
 const { flagsOf, hasEnded, isForeign, isLive, isResumable, isRunning } = await import(
-	'../../../src/extension/runView.ts'
+	'../../../../src/extension/runView.ts'
 );
 
 const place = await realpath(await mkdtemp(join(tmpdir(), 'add-runs-')));

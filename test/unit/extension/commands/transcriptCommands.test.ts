@@ -1,10 +1,10 @@
-import './vscodeHook.ts';
+import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import type { CommandTable } from '../../../src/extension/commandTable.ts';
-import { Uri, window } from './vscodeStandIn.ts';
+import type { CommandTable } from '../../../../src/extension/commandTable.ts';
+import { Uri, window } from '../vscodeStandIn.ts';
 
-const { addTranscriptCommands } = await import('../../../src/extension/commands/transcriptCommands.ts');
+const { addTranscriptCommands } = await import('../../../../src/extension/commands/transcriptCommands.ts');
 
 const opened: unknown[] = [];
 let run: ((argument?: unknown) => Promise<unknown>) | undefined;

@@ -1,26 +1,26 @@
-import './vscodeHook.ts';
+import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { access, appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
-import { Sequencer } from '../../../src/base/async.ts';
-import { Emitter } from '../../../src/base/event.ts';
-import type { RunView } from '../../../src/extension/runView.ts';
-import { formatLine } from '../../../src/files/jsonLines.ts';
-import type { MetricsLine } from '../../../src/protocol/metricsLine.ts';
-import { root } from '../../scripts/paths.ts';
-import { but, healthy, rows } from '../core/diagnosis/syntheticRun.ts';
-import { writeRecord } from './fixtureRun.ts';
-import { configured } from './vscodeStandIn.ts';
+import { Sequencer } from '../../../../src/base/async.ts';
+import { Emitter } from '../../../../src/base/event.ts';
+import type { RunView } from '../../../../src/extension/runView.ts';
+import { formatLine } from '../../../../src/files/jsonLines.ts';
+import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
+import { root } from '../../../scripts/paths.ts';
+import { but, healthy, rows } from '../../core/diagnosis/syntheticRun.ts';
+import { writeRecord } from '../fixtureRun.ts';
+import { configured } from '../vscodeStandIn.ts';
 
 const temporary = await mkdtemp(join(tmpdir(), 'run-diagnosis-'));
 process.env.REASONING_LAB_HOME = join(temporary, 'home');
 after(() => rm(temporary, { recursive: true, force: true }));
 
-const { RunDiagnosis } = await import('../../../src/extension/diagnosis/runDiagnosis.ts');
-const { DiagnosisWatch } = await import('../../../src/extension/diagnosis/diagnosisWatch.ts');
-const { dashboardAlertsOf } = await import('../../../src/extension/diagnosis/dashboardAlerts.ts');
+const { RunDiagnosis } = await import('../../../../src/extension/diagnosis/runDiagnosis.ts');
+const { DiagnosisWatch } = await import('../../../../src/extension/diagnosis/diagnosisWatch.ts');
+const { dashboardAlertsOf } = await import('../../../../src/extension/diagnosis/dashboardAlerts.ts');
 
 const begun: { dispose(): void }[] = [];
 afterEach(() => {

@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { runEvaluation } from '../../../src/extension/evaluation/evaluationProcess.ts';
-import { builtProgram } from '../../support/programs.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { runEvaluation } from '../../../../src/extension/evaluation/evaluationProcess.ts';
+import { builtProgram } from '../../../support/programs.ts';
 
 const cli = builtProgram('dist/cli.js');
 

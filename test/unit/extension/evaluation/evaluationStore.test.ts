@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Emitter } from '../../../src/base/event.ts';
-import { presentEvaluation } from '../../../src/extension/evaluation/evaluationPresentation.ts';
-import { EvaluationStore } from '../../../src/extension/evaluation/evaluationStore.ts';
-import type { RunView } from '../../../src/extension/runView.ts';
+import { Emitter } from '../../../../src/base/event.ts';
+import { presentEvaluation } from '../../../../src/extension/evaluation/evaluationPresentation.ts';
+import { EvaluationStore } from '../../../../src/extension/evaluation/evaluationStore.ts';
+import type { RunView } from '../../../../src/extension/runView.ts';
 
 const evaluation = (step: number, created: number) => ({
 	format: 1,

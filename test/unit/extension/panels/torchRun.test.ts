@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { describeMetric } from '../../../src/core/metrics/catalogue.ts';
-import { recordedValues } from '../../../src/extension/panels/rollouts/rolloutDetail.ts';
-import { loadRun } from '../../../src/extension/runLoader.ts';
-import { presentRun } from '../../../src/extension/runPresentation.ts';
-import { readMetrics, readRollouts } from '../../../src/runs/runReader.ts';
-import { chartsOf, metricsOf } from '../../../webview/dashboard/chartCatalogue.ts';
-import { root } from '../../scripts/paths.ts';
+import { describeMetric } from '../../../../src/core/metrics/catalogue.ts';
+import { recordedValues } from '../../../../src/extension/panels/rollouts/rolloutDetail.ts';
+import { loadRun } from '../../../../src/extension/runLoader.ts';
+import { presentRun } from '../../../../src/extension/runPresentation.ts';
+import { readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
+import { chartsOf, metricsOf } from '../../../../webview/dashboard/chartCatalogue.ts';
+import { root } from '../../../scripts/paths.ts';
 
 /** A run of the PyTorch engine through distill, dpo, reward-model and rloo, without its checkpoints. */
 const folder = join(root, 'test/fixtures/torch-run');

@@ -1,13 +1,13 @@
-import './vscodeHook.ts';
+import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { NoticeAction } from '../../../src/extension/notices.ts';
+import type { NoticeAction } from '../../../../src/extension/notices.ts';
 
-const { LocalRayCluster } = await import('../../../src/extension/pytorch/localRayCluster.ts');
+const { LocalRayCluster } = await import('../../../../src/extension/pytorch/localRayCluster.ts');
 
 test('a cluster is offered where a recipe names one on this machine and nothing listens there', async (t) => {
 	const said: { text: string; actions: readonly NoticeAction[] }[] = [];

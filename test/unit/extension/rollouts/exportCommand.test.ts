@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import type { Notices } from '../../../../src/extension/notices.ts';
-import { writeMicroscopeRun } from '../../webview/microscopeFixture.ts';
+import { writeMicroscopeRun } from '../../webview/rollouts/microscopeFixture.ts';
 
 const { exportRun } = await import('../../../../src/extension/rollouts/exportCommand.ts');
 

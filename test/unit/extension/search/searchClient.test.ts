@@ -3,12 +3,12 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SearchClient } from '../../../src/extension/search/searchClient.ts';
-import type { SearchNews } from '../../../src/protocol/searchWorker.ts';
-import { isBeingSearched, readSearchSummary } from '../../../src/runs/searchLog.ts';
-import { readTreeLog } from '../../../src/search/treeLogFile.ts';
-import { builtProgram } from '../../support/programs.ts';
-import { adder, folderFor, linesOf, problem, scriptIn } from './searchFixtures.ts';
+import { SearchClient } from '../../../../src/extension/search/searchClient.ts';
+import type { SearchNews } from '../../../../src/protocol/searchWorker.ts';
+import { isBeingSearched, readSearchSummary } from '../../../../src/runs/searchLog.ts';
+import { readTreeLog } from '../../../../src/search/treeLogFile.ts';
+import { builtProgram } from '../../../support/programs.ts';
+import { adder, folderFor, linesOf, problem, scriptIn } from '../../search/searchFixtures.ts';
 
 const program = builtProgram('dist/search.js');
 
@@ -127,7 +127,7 @@ describe('the search worker of a window', () => {
 		await assert.rejects(client.request('stop', {} as never), { reason: 'invalid' });
 		const probe = await client.request('probe', { policy: { kind: 'scripted', file: await scriptIn(folder) } });
 		assert.equal(probe.capabilities.prefix, true);
-		const path = fileURLToPath(new URL('../../fixtures/tree-x1/graphs/mcts_tree_final.json', import.meta.url));
+		const path = fileURLToPath(new URL('../../../fixtures/tree-x1/graphs/mcts_tree_final.json', import.meta.url));
 		const { format, trees } = await client.request('trees', { path });
 		assert.match(format, /x1/i);
 		const all = trees[0]?.events as number;

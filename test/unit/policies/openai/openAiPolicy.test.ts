@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import type { Generated, GenerateRequest, Generation } from '../../../src/core/search/policy.ts';
-import { ContextOverflow } from '../../../src/policies/contextOverflow.ts';
-import { listModels, openOpenAiPolicy } from '../../../src/policies/openai/openOpenAiPolicy.ts';
-import type { OpenAiSpec } from '../../../src/policies/openai/requestBody.ts';
-import type { GeneratedText, OpenPolicy } from '../../../src/policies/openedPolicy.ts';
-import { ModelServer, type ModelServerOptions } from './modelServer.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import type { Generated, GenerateRequest, Generation } from '../../../../src/core/search/policy.ts';
+import { ContextOverflow } from '../../../../src/policies/contextOverflow.ts';
+import { listModels, openOpenAiPolicy } from '../../../../src/policies/openai/openOpenAiPolicy.ts';
+import type { OpenAiSpec } from '../../../../src/policies/openai/requestBody.ts';
+import type { GeneratedText, OpenPolicy } from '../../../../src/policies/openedPolicy.ts';
+import { ModelServer, type ModelServerOptions } from '../modelServer.ts';
 
 const never = new AbortController().signal;
 

@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Failure } from '../../../src/base/failure.ts';
-import { builtInRewardSchema, type RewardEntry } from '../../../src/protocol/builtInRewards.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { JsonServer, type JsonServerOptions } from '../../../src/rewards/builtIn/jsonServer.ts';
-import { Judge } from '../../../src/rewards/builtIn/judge.ts';
-import { JudgeCache } from '../../../src/rewards/builtIn/judgeCache.ts';
-import { apiKeysOf } from '../../../src/rpc/http/apiKeys.ts';
+import type { Failure } from '../../../../src/base/failure.ts';
+import { builtInRewardSchema, type RewardEntry } from '../../../../src/protocol/builtInRewards.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { JsonServer, type JsonServerOptions } from '../../../../src/rewards/builtIn/jsonServer.ts';
+import { Judge } from '../../../../src/rewards/builtIn/judge.ts';
+import { JudgeCache } from '../../../../src/rewards/builtIn/judgeCache.ts';
+import { apiKeysOf } from '../../../../src/rpc/http/apiKeys.ts';
 import {
 	type Answered,
 	type Asked,
@@ -17,8 +17,8 @@ import {
 	codeOf,
 	messageOf,
 	ScriptedServer,
-} from '../../support/scriptedServer.ts';
-import { r1, sample, worked } from '../core/reward/rewardSamples.ts';
+} from '../../../support/scriptedServer.ts';
+import { r1, sample, worked } from '../../core/reward/rewardSamples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'judge-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
-import { buildTokenizer } from '../../../src/core/text/vocabulary.ts';
-import { createBuiltIn } from '../../../src/rewards/builtIns.ts';
-import { type Answered, type Asked, ScriptedServer } from '../../support/scriptedServer.ts';
-import { writeStepModel } from '../../support/stepModel.ts';
-import { r1, sample, worked } from '../core/reward/rewardSamples.ts';
+import { buildTokenizer } from '../../../../src/core/text/vocabulary.ts';
+import { createBuiltIn } from '../../../../src/rewards/builtIns.ts';
+import { type Answered, type Asked, ScriptedServer } from '../../../support/scriptedServer.ts';
+import { writeStepModel } from '../../../support/stepModel.ts';
+import { r1, sample, worked } from '../../core/reward/rewardSamples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'steps-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

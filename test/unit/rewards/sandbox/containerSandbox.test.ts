@@ -3,13 +3,13 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { containerArguments } from '../../../src/rewards/sandbox/containerArguments.ts';
-import { containerGaps } from '../../../src/rewards/sandbox/containerGaps.ts';
-import { containerSandbox } from '../../../src/rewards/sandbox/containerSandbox.ts';
-import { defaultSandboxLimits } from '../../../src/rewards/sandbox/sandbox.ts';
-import { seccompProfile } from '../../../src/rewards/sandbox/seccompProfile.ts';
-import { allowedCalls } from '../../../src/rewards/sandbox/systemCalls.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { containerArguments } from '../../../../src/rewards/sandbox/containerArguments.ts';
+import { containerGaps } from '../../../../src/rewards/sandbox/containerGaps.ts';
+import { containerSandbox } from '../../../../src/rewards/sandbox/containerSandbox.ts';
+import { defaultSandboxLimits } from '../../../../src/rewards/sandbox/sandbox.ts';
+import { seccompProfile } from '../../../../src/rewards/sandbox/seccompProfile.ts';
+import { allowedCalls } from '../../../../src/rewards/sandbox/systemCalls.ts';
 
 const dockerInfo = { MemoryLimit: true, PidsLimit: true, SecurityOptions: ['name=seccomp,profile=builtin'] };
 

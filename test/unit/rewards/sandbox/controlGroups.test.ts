@@ -5,11 +5,15 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { bubblewrapSandbox } from '../../../src/rewards/sandbox/bubblewrapSandbox.ts';
-import { type ControlGroups, openControlGroups, removeLeftGroups } from '../../../src/rewards/sandbox/controlGroups.ts';
-import { findGroupPlace } from '../../../src/rewards/sandbox/findGroupPlace.ts';
-import type { Sandbox, SandboxLimits } from '../../../src/rewards/sandbox/sandbox.ts';
-import { until } from './hostFixtures.ts';
+import { bubblewrapSandbox } from '../../../../src/rewards/sandbox/bubblewrapSandbox.ts';
+import {
+	type ControlGroups,
+	openControlGroups,
+	removeLeftGroups,
+} from '../../../../src/rewards/sandbox/controlGroups.ts';
+import { findGroupPlace } from '../../../../src/rewards/sandbox/findGroupPlace.ts';
+import type { Sandbox, SandboxLimits } from '../../../../src/rewards/sandbox/sandbox.ts';
+import { until } from '../hostFixtures.ts';
 
 interface Group {
 	readonly offers: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { seccompFilter } from '../../../src/rewards/sandbox/seccompFilter.ts';
-import { allowedCalls, newestCall } from '../../../src/rewards/sandbox/systemCalls.ts';
+import { seccompFilter } from '../../../../src/rewards/sandbox/seccompFilter.ts';
+import { allowedCalls, newestCall } from '../../../../src/rewards/sandbox/systemCalls.ts';
 
 const audit = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
 const allow = 0x7fff0000;

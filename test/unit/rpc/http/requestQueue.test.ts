@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deferred } from '../../../src/base/async.ts';
-import { Failure } from '../../../src/base/failure.ts';
-import { RequestQueue } from '../../../src/rpc/http/requestQueue.ts';
+import { deferred } from '../../../../src/base/async.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { RequestQueue } from '../../../../src/rpc/http/requestQueue.ts';
 
 const never = new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { roundLines } from '../../../src/cli/pipelineText.ts';
-import type { NamedStage } from '../../../src/protocol/pipelineRecipe.ts';
-import { readRounds } from '../../../src/runs/pipeline/readRounds.ts';
-import { freshState } from '../../../src/runs/pipeline/startPipeline.ts';
+import { roundLines } from '../../../../src/cli/pipelineText.ts';
+import type { NamedStage } from '../../../../src/protocol/pipelineRecipe.ts';
+import { readRounds } from '../../../../src/runs/pipeline/readRounds.ts';
+import { freshState } from '../../../../src/runs/pipeline/startPipeline.ts';
 
 test('rounds are read from the reports of finished evaluations, and what is none is left out', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'rounds-'));

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { datasetPresets } from '../../../src/core/dataset/presets.ts';
-import { benchmarkProblem } from '../../../src/core/evaluation/benchmarks.ts';
-import { r1Tags } from '../../../src/core/trace/trace.ts';
-import type { BenchmarkName } from '../../../src/protocol/benchmarks.ts';
-import type { SearchProblem } from '../../../src/protocol/treeLog.ts';
-import { openJudge } from '../../../src/search/evaluate/openJudge.ts';
-import { testSandbox } from '../rewards/sandboxFixture.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { datasetPresets } from '../../../../src/core/dataset/presets.ts';
+import { benchmarkProblem } from '../../../../src/core/evaluation/benchmarks.ts';
+import { r1Tags } from '../../../../src/core/trace/trace.ts';
+import type { BenchmarkName } from '../../../../src/protocol/benchmarks.ts';
+import type { SearchProblem } from '../../../../src/protocol/treeLog.ts';
+import { openJudge } from '../../../../src/search/evaluate/openJudge.ts';
+import { testSandbox } from '../../rewards/sandboxFixture.ts';
 
 const { sandbox, skip } = await testSandbox();
 

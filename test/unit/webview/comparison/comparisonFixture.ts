@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Random } from '../../../src/base/random.ts';
-import { estimateAccuracy } from '../../../src/core/evaluation/meanInterval.ts';
-import { formatLine } from '../../../src/files/jsonLines.ts';
-import type { RunRecord } from '../../../src/protocol/runRecord.ts';
-import { runFiles, stepName } from '../../../src/runs/runFiles.ts';
-import { runRecord, writeRecord, writeRollouts } from './rolloutsFixture.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { estimateAccuracy } from '../../../../src/core/evaluation/meanInterval.ts';
+import { formatLine } from '../../../../src/files/jsonLines.ts';
+import type { RunRecord } from '../../../../src/protocol/runRecord.ts';
+import { runFiles, stepName } from '../../../../src/runs/runFiles.ts';
+import { runRecord, writeRecord, writeRollouts } from '../rollouts/rolloutsFixture.ts';
 
 export interface ComparedRunOptions {
 	readonly name: string;

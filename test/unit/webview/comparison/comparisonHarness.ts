@@ -1,15 +1,15 @@
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { RunComparisonSession } from '../../../src/extension/panels/comparison/runComparisonSession.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { RunComparisonSession } from '../../../../src/extension/panels/comparison/runComparisonSession.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import {
 	type ComparisonCommand,
 	comparisonCommandSchema,
 	comparisonEventSchema,
 	comparisonRequests,
-} from '../../../src/protocol/runComparisonMessages.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+} from '../../../../src/protocol/runComparisonMessages.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 export interface ComparisonView extends Webview {
 	readonly session: RunComparisonSession;

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { runFiles } from '../../../src/runs/runFiles.ts';
-import { root } from '../../scripts/paths.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
+import { runFiles } from '../../../../src/runs/runFiles.ts';
+import { root } from '../../../scripts/paths.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { grpoRecipe, metricLines, writeComparedRun } from './comparisonFixture.ts';
 import { type ComparisonView, openComparison } from './comparisonHarness.ts';
-import { looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 240_000, skip };
 

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import type { DashboardAlert, DashboardAlerts } from '../../../src/protocol/dashboardMessages.ts';
-import { countAlerts, whenOf } from '../../../webview/dashboard/alertOrder.ts';
-import { explainMetric } from '../../../webview/dashboard/explanations.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
+import type { DashboardAlert, DashboardAlerts } from '../../../../src/protocol/dashboardMessages.ts';
+import { countAlerts, whenOf } from '../../../../webview/dashboard/alertOrder.ts';
+import { explainMetric } from '../../../../webview/dashboard/explanations.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { looksRight } from '../webviewLooks.ts';
 import { writeMetricsRun } from './dashboardFixture.ts';
 import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
-import { looksRight } from './webviewLooks.ts';
 
 const alert = (id: string, more: Partial<DashboardAlert> = {}): DashboardAlert => ({
 	id,

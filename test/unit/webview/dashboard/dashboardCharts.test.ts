@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
-import { chartsOf, matchesFilter, metricsOf } from '../../../webview/dashboard/chartCatalogue.ts';
-import { explainChart, explainMetric, metricContext } from '../../../webview/dashboard/explanations.ts';
-import { csvOf, pictureSubtitle } from '../../../webview/dashboard/exports.ts';
-import { arrangement, fittingColumns } from '../../../webview/dashboard/gridColumns.ts';
-import { sharesOf } from '../../../webview/dashboard/shareBar.ts';
-import { stageInView, stageRanges } from '../../../webview/dashboard/stageRanges.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { MetricTable } from '../../../../src/core/metrics/metricTable.ts';
+import { chartsOf, matchesFilter, metricsOf } from '../../../../webview/dashboard/chartCatalogue.ts';
+import { explainChart, explainMetric, metricContext } from '../../../../webview/dashboard/explanations.ts';
+import { csvOf, pictureSubtitle } from '../../../../webview/dashboard/exports.ts';
+import { arrangement, fittingColumns } from '../../../../webview/dashboard/gridColumns.ts';
+import { sharesOf } from '../../../../webview/dashboard/shareBar.ts';
+import { stageInView, stageRanges } from '../../../../webview/dashboard/stageRanges.ts';
 import {
 	type ChartSpec,
 	type ColumnSource,
@@ -15,18 +15,18 @@ import {
 	columnsAt,
 	hiddenOf,
 	layersOf,
-} from '../../../webview/lib/charts/chartSpec.ts';
-import { rowsWithValues } from '../../../webview/lib/charts/chartTable.ts';
-import { fileNameOf, toCsv } from '../../../webview/lib/charts/csv.ts';
-import { DrawQueue } from '../../../webview/lib/charts/drawQueue.ts';
-import { envelopeOf } from '../../../webview/lib/charts/envelope.ts';
-import { wrapEntries } from '../../../webview/lib/charts/exportPng.ts';
-import { actOnLink, plotActionOf } from '../../../webview/lib/charts/plotKeys.ts';
-import { elapsedOf, PlotLink } from '../../../webview/lib/charts/plotLink.ts';
-import { formatTick, formatValue, yRange } from '../../../webview/lib/charts/plotScales.ts';
-import { wheelActionOf } from '../../../webview/lib/charts/plotWheel.ts';
-import { nearestRow, rowsOfRange } from '../../../webview/lib/charts/rowRange.ts';
-import { SmoothedColumn } from '../../../webview/lib/charts/smoothing.ts';
+} from '../../../../webview/lib/charts/chartSpec.ts';
+import { rowsWithValues } from '../../../../webview/lib/charts/chartTable.ts';
+import { fileNameOf, toCsv } from '../../../../webview/lib/charts/csv.ts';
+import { DrawQueue } from '../../../../webview/lib/charts/drawQueue.ts';
+import { envelopeOf } from '../../../../webview/lib/charts/envelope.ts';
+import { wrapEntries } from '../../../../webview/lib/charts/exportPng.ts';
+import { actOnLink, plotActionOf } from '../../../../webview/lib/charts/plotKeys.ts';
+import { elapsedOf, PlotLink } from '../../../../webview/lib/charts/plotLink.ts';
+import { formatTick, formatValue, yRange } from '../../../../webview/lib/charts/plotScales.ts';
+import { wheelActionOf } from '../../../../webview/lib/charts/plotWheel.ts';
+import { nearestRow, rowsOfRange } from '../../../../webview/lib/charts/rowRange.ts';
+import { SmoothedColumn } from '../../../../webview/lib/charts/smoothing.ts';
 import { madeUpMetrics, madeUpRun } from './dashboardFixture.ts';
 
 const nan = Number.NaN;

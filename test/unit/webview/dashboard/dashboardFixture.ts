@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Random } from '../../../src/base/random.ts';
-import { formatLine } from '../../../src/files/jsonLines.ts';
-import type { DashboardRun } from '../../../src/protocol/dashboardMessages.ts';
-import type { MetricsLine } from '../../../src/protocol/metricsLine.ts';
-import type { RunRecord } from '../../../src/protocol/runRecord.ts';
-import { runFiles } from '../../../src/runs/runFiles.ts';
-import { runRecord } from './rolloutsFixture.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { formatLine } from '../../../../src/files/jsonLines.ts';
+import type { DashboardRun } from '../../../../src/protocol/dashboardMessages.ts';
+import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
+import type { RunRecord } from '../../../../src/protocol/runRecord.ts';
+import { runFiles } from '../../../../src/runs/runFiles.ts';
+import { runRecord } from '../rollouts/rolloutsFixture.ts';
 
 /** The epoch of all made-up runs. */
 const start = 1_763_640_000;

@@ -1,15 +1,15 @@
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { DashboardSession } from '../../../src/extension/panels/dashboard/dashboardSession.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { DashboardSession } from '../../../../src/extension/panels/dashboard/dashboardSession.ts';
 import {
 	type DashboardAction,
 	type DashboardAlerts,
 	dashboardCommandSchema,
 	type dashboardRequests,
-} from '../../../src/protocol/dashboardMessages.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+} from '../../../../src/protocol/dashboardMessages.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 export interface DashboardView extends Webview {
 	readonly session: DashboardSession;

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
-import { dashboardRunOf } from '../../../src/extension/panels/dashboard/dashboardRun.ts';
+import { MetricTable } from '../../../../src/core/metrics/metricTable.ts';
+import { dashboardRunOf } from '../../../../src/extension/panels/dashboard/dashboardRun.ts';
 import {
 	type DashboardEvent,
 	type DashboardRun,
 	dashboardCommandSchema,
 	dashboardEventSchema,
 	dashboardRequests,
-} from '../../../src/protocol/dashboardMessages.ts';
-import { decode } from '../../../src/protocol/decode.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { DashboardModel, gapStyle } from '../../../webview/dashboard/dashboardModel.ts';
-import { elapsedOfRun, newestValue, remainingSeconds, statusWords } from '../../../webview/dashboard/headerFacts.ts';
-import { noticeOf } from '../../../webview/dashboard/runNotice.ts';
-import { engineWords, explainEngine } from '../../../webview/dashboard/runWords.ts';
+} from '../../../../src/protocol/dashboardMessages.ts';
+import { decode } from '../../../../src/protocol/decode.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { DashboardModel, gapStyle } from '../../../../webview/dashboard/dashboardModel.ts';
+import { elapsedOfRun, newestValue, remainingSeconds, statusWords } from '../../../../webview/dashboard/headerFacts.ts';
+import { noticeOf } from '../../../../webview/dashboard/runNotice.ts';
+import { engineWords, explainEngine } from '../../../../webview/dashboard/runWords.ts';
+import { runRecord } from '../rollouts/rolloutsFixture.ts';
 import { madeUpRun } from './dashboardFixture.ts';
-import { runRecord } from './rolloutsFixture.ts';
 
 function tableOf(steps: readonly number[], stage: (step: number) => string = () => 'grpo'): MetricTable {
 	const table = new MetricTable();

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { ownIdentity } from '../../../src/processes/processIdentity.ts';
-import { RunWriter } from '../../../src/runs/runWriter.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
-import { initialRecord } from '../runs/runFixtures.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { ownIdentity } from '../../../../src/processes/processIdentity.ts';
+import { RunWriter } from '../../../../src/runs/runWriter.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { initialRecord } from '../../runs/runFixtures.ts';
+import { eachOtherTheme, fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { madeUpMetrics, type WrittenRun, writeMetricsRun } from './dashboardFixture.ts';
 import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
-import { eachOtherTheme, fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
 
 describe('the dashboard in a browser', { skip }, () => {
 	let browser: Browser;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import { MetricTable, mostColumns } from '../../../src/core/metrics/metricTable.ts';
-import { pickRows } from '../../../src/core/metrics/pickRows.ts';
-import type { MetricsLine } from '../../../src/protocol/metricsLine.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { MetricTable, mostColumns } from '../../../../src/core/metrics/metricTable.ts';
+import { pickRows } from '../../../../src/core/metrics/pickRows.ts';
+import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
 
 const line = (step: number, values: Record<string, number | null>, stage = 'grpo'): MetricsLine => ({
 	step,

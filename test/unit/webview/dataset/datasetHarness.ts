@@ -1,16 +1,16 @@
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { DatasetSession } from '../../../src/extension/panels/dataset/datasetSession.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { DatasetSession } from '../../../../src/extension/panels/dataset/datasetSession.ts';
 import {
 	type DatasetCommand,
 	datasetCommandSchema,
 	datasetEventSchema,
 	datasetRequests,
-} from '../../../src/protocol/datasetMessages.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import type { DataTable } from '../../../src/runs/dataset/dataTable.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+} from '../../../../src/protocol/datasetMessages.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import type { DataTable } from '../../../../src/runs/dataset/dataTable.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 export interface DatasetView extends Webview {
 	readonly session: DatasetSession;

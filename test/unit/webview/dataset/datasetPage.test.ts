@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { openTable } from '../../../src/runs/dataset/openTable.ts';
-import { readPassRates } from '../../../src/runs/dataset/passRates.ts';
-import { TaskTable } from '../../../src/runs/dataset/taskTable.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
+import { openTable } from '../../../../src/runs/dataset/openTable.ts';
+import { readPassRates } from '../../../../src/runs/dataset/passRates.ts';
+import { TaskTable } from '../../../../src/runs/dataset/taskTable.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { type DatasetView, openDataset } from './datasetHarness.ts';
-import { looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 180_000, skip };
 

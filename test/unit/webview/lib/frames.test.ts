@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Frames, whenShown } from '../../../webview/lib/frames.ts';
+import { Frames, whenShown } from '../../../../webview/lib/frames.ts';
 
 /** A browser that gives a frame when it is told to. */
 function browser() {

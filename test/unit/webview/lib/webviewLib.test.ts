@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import { nextFocus } from '../../../webview/lib/a11y.ts';
-import { contrast, parseColour, withContrast } from '../../../webview/lib/colour.ts';
-import { buildTheme, contrastOf } from '../../../webview/lib/theme.ts';
-import { placeTooltip } from '../../../webview/lib/tooltip.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { nextFocus } from '../../../../webview/lib/a11y.ts';
+import { contrast, parseColour, withContrast } from '../../../../webview/lib/colour.ts';
+import { buildTheme, contrastOf } from '../../../../webview/lib/theme.ts';
+import { placeTooltip } from '../../../../webview/lib/tooltip.ts';
 import {
 	FixedHeights,
 	type RowHeights,
 	scrollToRow,
 	VariableHeights,
 	visibleRows,
-} from '../../../webview/lib/virtualList.ts';
-import { themes } from './vscodeThemes.ts';
+} from '../../../../webview/lib/virtualList.ts';
+import { themes } from '../vscodeThemes.ts';
 
 describe('colours', () => {
 	it('are read in the forms that VS Code writes', () => {

@@ -3,12 +3,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { AnswerChecker } from '../../../src/extension/panels/playground/answerChecker.ts';
-import { HeldPolicies } from '../../../src/extension/panels/playground/heldPolicies.ts';
-import { PlaygroundSession } from '../../../src/extension/panels/playground/playgroundSession.ts';
-import { openPolicy } from '../../../src/policies/openPolicy.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { AnswerChecker } from '../../../../src/extension/panels/playground/answerChecker.ts';
+import { HeldPolicies } from '../../../../src/extension/panels/playground/heldPolicies.ts';
+import { PlaygroundSession } from '../../../../src/extension/panels/playground/playgroundSession.ts';
+import { openPolicy } from '../../../../src/policies/openPolicy.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import {
 	type ChosenPolicy,
 	type Exchange,
@@ -16,10 +16,10 @@ import {
 	playgroundCommandSchema,
 	playgroundEventSchema,
 	playgroundRequests,
-} from '../../../src/protocol/playgroundMessages.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { openRewardHosts } from '../../../src/rewards/openRewardHosts.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+} from '../../../../src/protocol/playgroundMessages.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { openRewardHosts } from '../../../../src/rewards/openRewardHosts.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 const wrong = { text: '<think>\n17 + 25\nis 43\n</think>\n<answer>43</answer>', weight: 1 };
 const right = { text: '<think>\n17 + 25\nis 42, so wait: 20 + 22 is 42\n</think>\n<answer>42</answer>', weight: 3 };

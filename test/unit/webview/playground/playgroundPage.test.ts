@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { type ChosenPolicy, playgroundStateSchema } from '../../../src/protocol/playgroundMessages.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { type ChosenPolicy, playgroundStateSchema } from '../../../../src/protocol/playgroundMessages.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import {
 	adder,
 	careless,
@@ -12,7 +13,6 @@ import {
 	type PlaygroundView,
 	scripted,
 } from './playgroundHarness.ts';
-import { looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 240_000, skip };
 

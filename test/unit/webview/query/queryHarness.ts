@@ -1,13 +1,13 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { type KnownRun, QuerySession } from '../../../src/extension/panels/query/querySession.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { queryCommandSchema, queryRequests } from '../../../src/protocol/queryMessages.ts';
-import type { RolloutRef } from '../../../src/protocol/rolloutIndex.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { type KnownRun, QuerySession } from '../../../../src/extension/panels/query/querySession.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { queryCommandSchema, queryRequests } from '../../../../src/protocol/queryMessages.ts';
+import type { RolloutRef } from '../../../../src/protocol/rolloutIndex.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 import { DatabaseIndex, indexed } from './queryIndex.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
 
 export interface QueryView extends Webview {
 	readonly session: QuerySession;

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import { Emitter } from '../../../src/base/event.ts';
-import { Failure } from '../../../src/base/failure.ts';
-import type { QueryIndex } from '../../../src/extension/panels/query/querySession.ts';
+import { Emitter } from '../../../../src/base/event.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import type { QueryIndex } from '../../../../src/extension/panels/query/querySession.ts';
 import type {
 	Cell,
 	IndexMethod,
@@ -12,7 +12,7 @@ import type {
 	IndexResult,
 	ResultTable,
 	TextHit,
-} from '../../../src/protocol/rolloutIndex.ts';
+} from '../../../../src/protocol/rolloutIndex.ts';
 
 /** Asks a database with the documented views, in process; texts are made up, one for each rollout. */
 export class DatabaseIndex implements QueryIndex {

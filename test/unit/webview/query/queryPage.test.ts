@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Browser, Page } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { openQuery, type QueryHarnessOptions, type QueryView } from './queryHarness.ts';
 import { indexed } from './queryIndex.ts';
 import { queryTables } from './queryTables.ts';
-import { fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
 
 describe('the query view in a browser', { skip }, () => {
 	let browser: Browser;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { errorPlace, errorWords } from '../../../webview/query/errorPlace.ts';
-import { examples } from '../../../webview/query/examples.ts';
-import { faultOf, filterOf, groupedSorts, numberOf, quoteName, sqlOf } from '../../../webview/query/formSql.ts';
+import { errorPlace, errorWords } from '../../../../webview/query/errorPlace.ts';
+import { examples } from '../../../../webview/query/examples.ts';
+import { faultOf, filterOf, groupedSorts, numberOf, quoteName, sqlOf } from '../../../../webview/query/formSql.ts';
 import {
 	type Condition,
 	emptyForm,
@@ -11,8 +11,8 @@ import {
 	type Operator,
 	operatorsOf,
 	type QueryForm,
-} from '../../../webview/query/queryForm.ts';
-import { bins, histogramOf, histogramSql, sortedSql, withoutEnd } from '../../../webview/query/statements.ts';
+} from '../../../../webview/query/queryForm.ts';
+import { bins, histogramOf, histogramSql, sortedSql, withoutEnd } from '../../../../webview/query/statements.ts';
 import { queryTables, rowsOf } from './queryTables.ts';
 
 const columns = formColumns(['accuracy', 'it\'s "odd"']);

@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { indexViews } from '../../../src/protocol/indexViews.ts';
+import { indexViews } from '../../../../src/protocol/indexViews.ts';
 
 /** A database with the documented views as tables, and a few rows: what statements of the query view mean is DuckDB's say. */
 export async function queryTables(): Promise<DuckDBConnection> {

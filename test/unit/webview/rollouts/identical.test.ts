@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RolloutDetail } from '../../../src/protocol/rolloutsMessages.ts';
-import { foldIdentical, foldOf, namesOf, shownOfFolds } from '../../../webview/rollouts/identical.ts';
+import type { RolloutDetail } from '../../../../src/protocol/rolloutsMessages.ts';
+import { foldIdentical, foldOf, namesOf, shownOfFolds } from '../../../../webview/rollouts/identical.ts';
 
 const rollout = (index: number, completion: string | null, more: Partial<RolloutDetail> = {}): RolloutDetail => ({
 	...{ index, completion, size: completion?.length ?? 9, rewards: [], reward: 1, advantage: 0, correct: true },

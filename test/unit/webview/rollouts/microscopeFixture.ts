@@ -1,5 +1,5 @@
-import { Random } from '../../../src/base/random.ts';
-import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
+import { Random } from '../../../../src/base/random.ts';
+import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
 import { runRecord, writeMetrics, writeRecord, writeRollouts } from './rolloutsFixture.ts';
 
 const prompt = 'A bakery packs 13 rolls into each of 8 trays and sells 7 of them. How many are left?';

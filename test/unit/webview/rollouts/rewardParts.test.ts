@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { addsUp } from '../../../webview/rollouts/rewardParts.ts';
+import { addsUp } from '../../../../webview/rollouts/rewardParts.ts';
 
 const none = new Map<string, number>();
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import type { GroupSummary } from '../../../src/protocol/rolloutsMessages.ts';
+import { Random } from '../../../../src/base/random.ts';
+import type { GroupSummary } from '../../../../src/protocol/rolloutsMessages.ts';
 import {
 	activeFilters,
 	type Filters,
@@ -9,8 +9,8 @@ import {
 	foundFromColumns,
 	noFilters,
 	parseBound,
-} from '../../../webview/rollouts/filters.ts';
-import { sortGroups, sortRows } from '../../../webview/rollouts/order.ts';
+} from '../../../../webview/rollouts/filters.ts';
+import { sortGroups, sortRows } from '../../../../webview/rollouts/order.ts';
 
 function group(changes: Partial<GroupSummary> & { group: number }): GroupSummary {
 	const size = changes.reward?.length ?? changes.index?.length ?? 4;

@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Random } from '../../../src/base/random.ts';
-import { computeAdvantages } from '../../../src/core/grpo/advantages.ts';
-import { formatLine } from '../../../src/files/jsonLines.ts';
-import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
-import type { RunRecord } from '../../../src/protocol/runRecord.ts';
-import { rolloutPath, runFiles } from '../../../src/runs/runFiles.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { computeAdvantages } from '../../../../src/core/grpo/advantages.ts';
+import { formatLine } from '../../../../src/files/jsonLines.ts';
+import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import type { RunRecord } from '../../../../src/protocol/runRecord.ts';
+import { rolloutPath, runFiles } from '../../../../src/runs/runFiles.ts';
 
 const weights = { accuracy: 1, format: 0.2 } as const;
 

@@ -1,12 +1,12 @@
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { Microscope, type MicroscopeOptions } from '../../../src/extension/panels/rollouts/microscope.ts';
-import { RolloutsSession } from '../../../src/extension/panels/rollouts/rolloutsSession.ts';
-import { decodeOrThrow, type Schema } from '../../../src/protocol/decode.ts';
-import { panelCommandSchema, panelRequests } from '../../../src/protocol/microscopeMessages.ts';
-import type { CopyPart, Place } from '../../../src/protocol/rolloutsMessages.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { Microscope, type MicroscopeOptions } from '../../../../src/extension/panels/rollouts/microscope.ts';
+import { RolloutsSession } from '../../../../src/extension/panels/rollouts/rolloutsSession.ts';
+import { decodeOrThrow, type Schema } from '../../../../src/protocol/decode.ts';
+import { panelCommandSchema, panelRequests } from '../../../../src/protocol/microscopeMessages.ts';
+import type { CopyPart, Place } from '../../../../src/protocol/rolloutsMessages.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 export interface RolloutsView extends Webview {
 	readonly session: RolloutsSession;

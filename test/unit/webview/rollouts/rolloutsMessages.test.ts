@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decode } from '../../../src/protocol/decode.ts';
+import { decode } from '../../../../src/protocol/decode.ts';
 import {
 	type RolloutsEvent,
 	rolloutsCommandSchema,
 	rolloutsEventSchema,
 	rolloutsRequests,
-} from '../../../src/protocol/rolloutsMessages.ts';
-import { noFilters } from '../../../webview/rollouts/filters.ts';
-import { type SavedState, savedStateSchema } from '../../../webview/rollouts/savedState.ts';
+} from '../../../../src/protocol/rolloutsMessages.ts';
+import { noFilters } from '../../../../webview/rollouts/filters.ts';
+import { type SavedState, savedStateSchema } from '../../../../webview/rollouts/savedState.ts';
 
 const snapshot: RolloutsEvent = {
 	type: 'snapshot',

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import { Random } from '../../../src/base/random.ts';
-import { behaviours } from '../../../src/core/trace/behaviorNames.ts';
-import { turnsOf } from '../../../src/core/trace/messageText.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { behaviours } from '../../../../src/core/trace/behaviorNames.ts';
+import { turnsOf } from '../../../../src/core/trace/messageText.ts';
 import type {
 	BehaviourRow,
 	MicroscopeCommand,
 	MicroscopeEvent,
 	PromptRow,
-} from '../../../src/protocol/microscopeMessages.ts';
-import type { Place, RolloutDetail, TokenColumns, TokenValue } from '../../../src/protocol/rolloutsMessages.ts';
-import { tokenValues } from '../../../src/protocol/rolloutsMessages.ts';
-import { traceCompletion } from '../../../webview/lib/trace/completionTrace.ts';
-import { BehaviourHistory, spread } from '../../../webview/rollouts/behaviourHistory.ts';
-import { Chosen, pairToCompare } from '../../../webview/rollouts/chosen.ts';
-import { commonBeginning } from '../../../webview/rollouts/commonBeginning.ts';
+} from '../../../../src/protocol/microscopeMessages.ts';
+import type { Place, RolloutDetail, TokenColumns, TokenValue } from '../../../../src/protocol/rolloutsMessages.ts';
+import { tokenValues } from '../../../../src/protocol/rolloutsMessages.ts';
+import { traceCompletion } from '../../../../webview/lib/trace/completionTrace.ts';
+import { BehaviourHistory, spread } from '../../../../webview/rollouts/behaviourHistory.ts';
+import { Chosen, pairToCompare } from '../../../../webview/rollouts/chosen.ts';
+import { commonBeginning } from '../../../../webview/rollouts/commonBeginning.ts';
 import {
 	comparedNumbers,
 	comparisonMarks,
@@ -23,16 +23,16 @@ import {
 	partingOf,
 	partingWord,
 	type Side,
-} from '../../../webview/rollouts/comparison.ts';
-import { ContinuationModel } from '../../../webview/rollouts/continuationModel.ts';
-import { labelAction } from '../../../webview/rollouts/labelKeys.ts';
-import { LabelModel } from '../../../webview/rollouts/labelModel.ts';
-import { answerCounts, changedAnswers } from '../../../webview/rollouts/promptHistory.ts';
-import type { Ask } from '../../../webview/rollouts/rolloutsModel.ts';
-import { ScanModel, type ScanProgress, scanWords } from '../../../webview/rollouts/scanModel.ts';
-import { findInText, findingCounts } from '../../../webview/rollouts/textMarks.ts';
-import { levelClass, tokenLevel, tokenScale, valuesOf } from '../../../webview/rollouts/tokenScale.ts';
-import { TurnTree, turnRows } from '../../../webview/rollouts/turnRows.ts';
+} from '../../../../webview/rollouts/comparison.ts';
+import { ContinuationModel } from '../../../../webview/rollouts/continuationModel.ts';
+import { labelAction } from '../../../../webview/rollouts/labelKeys.ts';
+import { LabelModel } from '../../../../webview/rollouts/labelModel.ts';
+import { answerCounts, changedAnswers } from '../../../../webview/rollouts/promptHistory.ts';
+import type { Ask } from '../../../../webview/rollouts/rolloutsModel.ts';
+import { ScanModel, type ScanProgress, scanWords } from '../../../../webview/rollouts/scanModel.ts';
+import { findInText, findingCounts } from '../../../../webview/rollouts/textMarks.ts';
+import { levelClass, tokenLevel, tokenScale, valuesOf } from '../../../../webview/rollouts/tokenScale.ts';
+import { TurnTree, turnRows } from '../../../../webview/rollouts/turnRows.ts';
 import { looping, mixed, toolMessages, toolParents, unfaithful } from './microscopeFixture.ts';
 
 const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { rolloutPath } from '../../../src/runs/runFiles.ts';
-import { hiddenCharacters } from '../../../webview/lib/trace/hiddenCharacters.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
+import { rolloutPath } from '../../../../src/runs/runFiles.ts';
+import { hiddenCharacters } from '../../../../webview/lib/trace/hiddenCharacters.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { looksRight } from '../webviewLooks.ts';
+import type { WebviewOptions } from '../webviewPage.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
-import { looksRight } from './webviewLooks.ts';
-import type { WebviewOptions } from './webviewPage.ts';
 
 const options = { timeout: 120_000, skip };
 
@@ -296,7 +296,7 @@ test('new steps do not move what one reads', options, async (t) => {
 		Array.from({ length: 60 }, (_, i) => i + 1),
 		{ groups: 2, size: 2, tokens: false },
 	);
-	const { ownIdentity } = await import('../../../src/processes/processIdentity.ts');
+	const { ownIdentity } = await import('../../../../src/processes/processIdentity.ts');
 	await writeRecord(run, runRecord({ status: 'running', heartbeat: Date.now() / 1000, ...(await ownIdentity()) }));
 	const view = await open(t, run);
 	const { page } = view;
@@ -339,7 +339,7 @@ test('new steps do not move what one reads', options, async (t) => {
 
 test('where there is nothing to show, the panel says why and what to do', options, async (t) => {
 	const none = newRun();
-	const { ownIdentity } = await import('../../../src/processes/processIdentity.ts');
+	const { ownIdentity } = await import('../../../../src/processes/processIdentity.ts');
 	const alive = { heartbeat: Date.now() / 1000, ...(await ownIdentity()) };
 	await writeRecord(none, runRecord({ status: 'running', stage: 'sft', step: 7, ...alive }));
 	const waiting = await open(t, none);

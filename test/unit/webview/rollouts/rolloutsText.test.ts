@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../src/base/random.ts';
-import { findText } from '../../../src/core/trace/findText.ts';
-import { tokenBlocks } from '../../../webview/lib/tokens/tokenBlocks.ts';
-import { faultMessages, noTags, traceCompletion } from '../../../webview/lib/trace/completionTrace.ts';
-import { hiddenCharacters, plainLabel } from '../../../webview/lib/trace/hiddenCharacters.ts';
-import { type Mark, marksWithin, segments } from '../../../webview/lib/trace/marks.ts';
-import { blockLimits, textBlocks } from '../../../webview/lib/trace/textBlocks.ts';
-import { layoutBars, rewardRange } from '../../../webview/rollouts/bars.ts';
-import { bindings, commandOf, commands } from '../../../webview/rollouts/keys.ts';
-import { tokenLevel } from '../../../webview/rollouts/tokenScale.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { findText } from '../../../../src/core/trace/findText.ts';
+import { tokenBlocks } from '../../../../webview/lib/tokens/tokenBlocks.ts';
+import { faultMessages, noTags, traceCompletion } from '../../../../webview/lib/trace/completionTrace.ts';
+import { hiddenCharacters, plainLabel } from '../../../../webview/lib/trace/hiddenCharacters.ts';
+import { type Mark, marksWithin, segments } from '../../../../webview/lib/trace/marks.ts';
+import { blockLimits, textBlocks } from '../../../../webview/lib/trace/textBlocks.ts';
+import { layoutBars, rewardRange } from '../../../../webview/rollouts/bars.ts';
+import { bindings, commandOf, commands } from '../../../../webview/rollouts/keys.ts';
+import { tokenLevel } from '../../../../webview/rollouts/tokenScale.ts';
 
 const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { hiddenCharacters } from '../../../webview/lib/trace/hiddenCharacters.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
-import { hostileTexts } from '../../support/hostileTexts.ts';
+import { hiddenCharacters } from '../../../../webview/lib/trace/hiddenCharacters.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { hostileTexts } from '../../../support/hostileTexts.ts';
+import { fitsWidth, looksRight } from '../webviewLooks.ts';
+import type { WebviewOptions } from '../webviewPage.ts';
 import { writeMicroscopeRun } from './microscopeFixture.ts';
 import { makeBatch, runRecord, writeRecord, writeRollouts } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
-import { fitsWidth, looksRight } from './webviewLooks.ts';
-import type { WebviewOptions } from './webviewPage.ts';
 
 const options = { timeout: 240_000, skip };
 
@@ -386,7 +386,7 @@ test(
 	'another trainer’s run: its notes, its validation rollouts, and only the values it records',
 	options,
 	async (t) => {
-		const view = await open(t, {}, policy, join(import.meta.dirname, '../../fixtures/verl'));
+		const view = await open(t, {}, policy, join(import.meta.dirname, '../../../fixtures/verl'));
 		const { page } = view;
 		await page.waitForSelector('.card .block-text');
 		await page.getByRole('button', { name: /^verl/ }).click();

@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import * as v from 'valibot';
-import { Failure } from '../../../src/base/failure.ts';
-import { StrategiesSession } from '../../../src/extension/panels/strategies/strategiesSession.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { StrategiesSession } from '../../../../src/extension/panels/strategies/strategiesSession.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import {
 	type StrategiesCommand,
 	strategiesCommandSchema,
 	strategiesRequests,
-} from '../../../src/protocol/strategiesMessages.ts';
-import { type ComparisonSpecInput, comparisonSpecSchema } from '../../../src/protocol/strategyComparison.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { compareStrategies } from '../../../src/search/compare/compareStrategies.ts';
-import { PolicyPool } from '../../../src/search/policyPool.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+} from '../../../../src/protocol/strategiesMessages.ts';
+import { type ComparisonSpecInput, comparisonSpecSchema } from '../../../../src/protocol/strategyComparison.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { compareStrategies } from '../../../../src/search/compare/compareStrategies.ts';
+import { PolicyPool } from '../../../../src/search/policyPool.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 /** A comparison by a scripted policy, made for the test. @returns its folder */
 export async function makeComparison(

@@ -3,9 +3,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { launchChromium, skip } from '../../support/chromium.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { makeComparison, openStrategies } from './strategiesHarness.ts';
-import { looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 240_000, skip };
 

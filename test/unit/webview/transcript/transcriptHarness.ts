@@ -1,16 +1,16 @@
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import { TranscriptSession } from '../../../src/extension/panels/transcript/transcriptSession.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { TranscriptSession } from '../../../../src/extension/panels/transcript/transcriptSession.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import {
 	type TranscriptCommand,
 	type TranscriptPlace,
 	transcriptCommandSchema,
 	transcriptEventSchema,
 	transcriptRequests,
-} from '../../../src/protocol/transcriptMessages.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+} from '../../../../src/protocol/transcriptMessages.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 export interface TranscriptView extends Webview {
 	readonly session: TranscriptSession;

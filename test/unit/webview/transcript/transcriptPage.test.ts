@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { launchChromium, skip } from '../../support/chromium.ts';
-import { reflexionFile } from '../core/transcript/reflexion.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { reflexionFile } from '../../core/transcript/reflexion.ts';
+import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { openTranscript, type TranscriptView } from './transcriptHarness.ts';
-import { fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 180_000, skip };
 

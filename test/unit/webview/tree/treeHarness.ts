@@ -1,16 +1,16 @@
 import type { Browser } from 'playwright-core';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { treeEventLines } from '../../../src/protocol/treeEventReader.ts';
-import type { TreeEvent } from '../../../src/protocol/treeLog.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { treeEventLines } from '../../../../src/protocol/treeEventReader.ts';
+import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
 import {
 	type TreeSource,
 	type TreeViewCommand,
 	type TreeViewEvent,
 	treeViewCommandSchema,
 	treeViewEventSchema,
-} from '../../../src/protocol/treeMessages.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+} from '../../../../src/protocol/treeMessages.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 export interface TreeView extends Webview {
 	/** What the page told its panel, without `ready`. */

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tree as d3Tree, hierarchy } from 'd3';
-import { Random } from '../../../src/base/random.ts';
-import { SearchTree } from '../../../src/core/search/searchTree.ts';
-import { cameraAt, fitCamera, slowness, zoomLimits, zoomTo } from '../../../webview/tree/draw/camera.ts';
-import { clip } from '../../../webview/tree/draw/densePainter.ts';
-import { collapsing } from '../../../webview/tree/layout/collapsing.ts';
-import { layoutKinds } from '../../../webview/tree/layout/layout.ts';
-import { makeLayout } from '../../../webview/tree/layout/makeLayout.ts';
-import { spread } from '../../../webview/tree/layout/spread.ts';
-import { tidyBreadths } from '../../../webview/tree/layout/tidyBreadths.ts';
-import { visibleTree } from '../../../webview/tree/layout/visibleTree.ts';
-import { walk } from '../../../webview/tree/treeWalk.ts';
-import { treeEvents } from '../../support/treeEvents.ts';
+import { Random } from '../../../../src/base/random.ts';
+import { SearchTree } from '../../../../src/core/search/searchTree.ts';
+import { cameraAt, fitCamera, slowness, zoomLimits, zoomTo } from '../../../../webview/tree/draw/camera.ts';
+import { clip } from '../../../../webview/tree/draw/densePainter.ts';
+import { collapsing } from '../../../../webview/tree/layout/collapsing.ts';
+import { layoutKinds } from '../../../../webview/tree/layout/layout.ts';
+import { makeLayout } from '../../../../webview/tree/layout/makeLayout.ts';
+import { spread } from '../../../../webview/tree/layout/spread.ts';
+import { tidyBreadths } from '../../../../webview/tree/layout/tidyBreadths.ts';
+import { visibleTree } from '../../../../webview/tree/layout/visibleTree.ts';
+import { walk } from '../../../../webview/tree/treeWalk.ts';
+import { treeEvents } from '../../../support/treeEvents.ts';
 
 /** A tree whose nodes get parents by a function; several parents make a graph. */
 function treeOf(count: number, parentsOf: (id: number) => number[]): SearchTree {

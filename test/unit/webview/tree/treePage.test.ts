@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { launchChromium, skip } from '../../support/chromium.ts';
-import { hostileTexts } from '../../support/hostileTexts.ts';
-import { agentEvents, mctsEvents, treeEvents } from '../../support/treeEvents.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { hostileTexts } from '../../../support/hostileTexts.ts';
+import { agentEvents, mctsEvents, treeEvents } from '../../../support/treeEvents.ts';
+import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { openTree, type TreeView } from './treeHarness.ts';
-import { fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 180_000, skip };
 const grown = mctsEvents({ nodes: 120 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { type TreeEvent, treeEventSchema } from '../../../src/protocol/treeLog.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { type TreeEvent, treeEventSchema } from '../../../../src/protocol/treeLog.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { openTree, type TreeView } from './treeHarness.ts';
-import { fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
 
 const evil = '<img src=x onerror="window.attacked=1">';
 const override = String.fromCodePoint(0x202e);

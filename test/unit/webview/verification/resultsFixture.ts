@@ -1,14 +1,14 @@
 import type { TestContext } from 'node:test';
-import type { SampledProblem } from '../../../src/core/reward/verification/rowsToVerify.ts';
-import type { AuditReport } from '../../../src/protocol/audit.ts';
-import type { Comparison } from '../../../src/protocol/comparison.ts';
-import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
-import type { Verification } from '../../../src/protocol/verification.ts';
-import { compareRewards } from '../../../src/rewards/compareRewards.ts';
-import { RewardVerifier } from '../../../src/rewards/rewardVerifier.ts';
-import type { PlanRequest } from '../../../src/rewards/verificationPlan.ts';
-import { audit, contextOf, openHosts, openRunner, r1 } from '../rewards/audit/auditHosts.ts';
-import { batch, jsonl, recipe, sums, VerifyProject } from '../rewards/verifyProject.ts';
+import type { SampledProblem } from '../../../../src/core/reward/verification/rowsToVerify.ts';
+import type { AuditReport } from '../../../../src/protocol/audit.ts';
+import type { Comparison } from '../../../../src/protocol/comparison.ts';
+import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import type { Verification } from '../../../../src/protocol/verification.ts';
+import { compareRewards } from '../../../../src/rewards/compareRewards.ts';
+import { RewardVerifier } from '../../../../src/rewards/rewardVerifier.ts';
+import type { PlanRequest } from '../../../../src/rewards/verificationPlan.ts';
+import { audit, contextOf, openHosts, openRunner, r1 } from '../../rewards/audit/auditHosts.ts';
+import { batch, jsonl, recipe, sums, VerifyProject } from '../../rewards/verifyProject.ts';
 
 /** A reward with everything that a panel shows: values between, nulls, errors, dead groups, and a line that nothing reaches. */
 const graded = `
@@ -86,7 +86,7 @@ export function recordedRun({ made }: ResultsProject, steps = 2, groups = 6, siz
 
 /** The report of a reward that is easily fooled. */
 export async function auditedNaive(context: TestContext, problems: readonly SampledProblem[]): Promise<AuditReport> {
-	const file = new URL('../rewards/audit/naive.reward.ts', import.meta.url).pathname;
+	const file = new URL('../../rewards/audit/naive.reward.ts', import.meta.url).pathname;
 	const runner = await openRunner(context, { file, context: contextOf(r1) });
 	return audit(runner, 'containsAnswer', problems, {
 		file,

@@ -1,30 +1,30 @@
 import { basename } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { Emitter } from '../../../src/base/event.ts';
-import { Failure } from '../../../src/base/failure.ts';
-import { VerificationSession } from '../../../src/extension/panels/verification/verificationSession.ts';
-import { verificationSource } from '../../../src/extension/panels/verification/verificationSource.ts';
+import { Emitter } from '../../../../src/base/event.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { VerificationSession } from '../../../../src/extension/panels/verification/verificationSession.ts';
+import { verificationSource } from '../../../../src/extension/panels/verification/verificationSource.ts';
 import {
 	type FileVerification,
 	noResults,
 	type RewardResults,
 	unverified,
-} from '../../../src/extension/rewards/fileVerification.ts';
-import { Judgements } from '../../../src/extension/rewards/judgements.ts';
-import type { AuditReport } from '../../../src/protocol/audit.ts';
-import type { Comparison } from '../../../src/protocol/comparison.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import type { Verification } from '../../../src/protocol/verification.ts';
+} from '../../../../src/extension/rewards/fileVerification.ts';
+import { Judgements } from '../../../../src/extension/rewards/judgements.ts';
+import type { AuditReport } from '../../../../src/protocol/audit.ts';
+import type { Comparison } from '../../../../src/protocol/comparison.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import type { Verification } from '../../../../src/protocol/verification.ts';
 import {
 	type ResultCommand,
 	type ResultPlace,
 	resultCommandSchema,
 	resultEventSchema,
 	resultRequests,
-} from '../../../src/protocol/verificationMessages.ts';
-import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
-import { appendCase } from '../../../src/rewards/appendCase.ts';
-import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+} from '../../../../src/protocol/verificationMessages.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { appendCase } from '../../../../src/rewards/appendCase.ts';
+import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 /** The editor's knowledge of one reward file, set by the test. */
 export class VerificationsOfTest {

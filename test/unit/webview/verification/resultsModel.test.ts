@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Emitter } from '../../../src/base/event.ts';
-import { Failure } from '../../../src/base/failure.ts';
-import { VerificationSession } from '../../../src/extension/panels/verification/verificationSession.ts';
-import { verificationSource } from '../../../src/extension/panels/verification/verificationSource.ts';
-import { Judgements, keyOfPlace } from '../../../src/extension/rewards/judgements.ts';
-import { decode } from '../../../src/protocol/decode.ts';
-import { rowSources } from '../../../src/protocol/verification.ts';
+import { Emitter } from '../../../../src/base/event.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import { VerificationSession } from '../../../../src/extension/panels/verification/verificationSession.ts';
+import { verificationSource } from '../../../../src/extension/panels/verification/verificationSource.ts';
+import { Judgements, keyOfPlace } from '../../../../src/extension/rewards/judgements.ts';
+import { decode } from '../../../../src/protocol/decode.ts';
+import { rowSources } from '../../../../src/protocol/verification.ts';
 import {
 	type ComparedSummary,
 	type ResultEvent,
@@ -14,12 +14,12 @@ import {
 	type RowSummary,
 	resultCommandSchema,
 	resultEventSchema,
-} from '../../../src/protocol/verificationMessages.ts';
-import { absence } from '../../../webview/verification/absence.ts';
-import { lineRanges, whyUndefined } from '../../../webview/verification/componentPanel.ts';
-import { distribution } from '../../../webview/verification/distribution.ts';
-import { axisLabels } from '../../../webview/verification/distributionChart.ts';
-import { expectationText } from '../../../webview/verification/rowBadges.ts';
+} from '../../../../src/protocol/verificationMessages.ts';
+import { absence } from '../../../../webview/verification/absence.ts';
+import { lineRanges, whyUndefined } from '../../../../webview/verification/componentPanel.ts';
+import { distribution } from '../../../../webview/verification/distribution.ts';
+import { axisLabels } from '../../../../webview/verification/distributionChart.ts';
+import { expectationText } from '../../../../webview/verification/rowBadges.ts';
 import {
 	type comparedKinds,
 	filterCompared,
@@ -27,10 +27,15 @@ import {
 	noFilters,
 	surprisingRows,
 	verifiedKinds,
-} from '../../../webview/verification/rowFilters.ts';
-import { comparedOrders, sortCompared, sortVerified, verifiedOrders } from '../../../webview/verification/rowOrder.ts';
-import { savedStateSchema } from '../../../webview/verification/savedState.ts';
-import { placeValues } from '../../../webview/verification/valueStrip.ts';
+} from '../../../../webview/verification/rowFilters.ts';
+import {
+	comparedOrders,
+	sortCompared,
+	sortVerified,
+	verifiedOrders,
+} from '../../../../webview/verification/rowOrder.ts';
+import { savedStateSchema } from '../../../../webview/verification/savedState.ts';
+import { placeValues } from '../../../../webview/verification/valueStrip.ts';
 import { comparedOn, recordedRun, resultsProject } from './resultsFixture.ts';
 import { VerificationsOfTest } from './resultsHarness.ts';
 

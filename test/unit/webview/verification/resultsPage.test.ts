@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { Failure } from '../../../src/base/failure.ts';
-import type { ResultPlace } from '../../../src/protocol/verificationMessages.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
-import { numberProblems } from '../rewards/audit/auditedProblems.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import type { ResultPlace } from '../../../../src/protocol/verificationMessages.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { numberProblems } from '../../rewards/audit/auditedProblems.ts';
+import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { auditedNaive, comparedOn, recordedRun, resultsProject } from './resultsFixture.ts';
 import { openResults, type ResultsView, withData, withJudgement } from './resultsHarness.ts';
-import { looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 180_000, skip };
 

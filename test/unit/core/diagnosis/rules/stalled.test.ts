@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Diagnosis } from '../../../../src/core/diagnosis/diagnosis.ts';
-import { verdictOf } from '../../../../src/core/diagnosis/verdict.ts';
-import { healthy, ownRun, rows } from './syntheticRun.ts';
+import { Diagnosis } from '../../../../../src/core/diagnosis/diagnosis.ts';
+import { verdictOf } from '../../../../../src/core/diagnosis/verdict.ts';
+import { healthy, ownRun, rows } from '../syntheticRun.ts';
 
 /** A run with a row every second up to 1e9 + 39, and then looks at it. */
 const begun = (stage = 'grpo') => {

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { codeTestsOf } from '../../../../src/core/reward/audit/codeTests.ts';
-import type { ProbeRow } from '../../../../src/core/reward/audit/probe.ts';
-import { probes } from '../../../../src/core/reward/audit/probes.ts';
-import { findSandbox } from '../../../../src/rewards/sandbox/findSandbox.ts';
-import { codeProblems, javascriptProblems, numberProblems } from './auditedProblems.ts';
-import { audit, contextOf, foundBy, openRunner, r1 } from './auditHosts.ts';
+import { codeTestsOf } from '../../../../../src/core/reward/audit/codeTests.ts';
+import type { ProbeRow } from '../../../../../src/core/reward/audit/probe.ts';
+import { probes } from '../../../../../src/core/reward/audit/probes.ts';
+import { findSandbox } from '../../../../../src/rewards/sandbox/findSandbox.ts';
+import { codeProblems, javascriptProblems, numberProblems } from '../../../rewards/audit/auditedProblems.ts';
+import { audit, contextOf, foundBy, openRunner, r1 } from '../../../rewards/audit/auditHosts.ts';
 
 const ids = probes.filter(({ id }) => id.startsWith('code-') && id !== 'code-as-answer').map(({ id }) => id);
 

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
-import { createTask } from '../../../../src/core/dataset/createTask.ts';
-import { taskSource } from '../../../../src/core/dataset/taskSource.ts';
-import { exactVerifier } from '../../../../src/core/reward/accuracyReward.ts';
-import { sameAnswer } from '../../../../src/core/reward/audit/candidates.ts';
-import type { Probe, ProbeContext, ProbeRow } from '../../../../src/core/reward/audit/probe.ts';
-import { probes } from '../../../../src/core/reward/audit/probes.ts';
-import { completionWith } from '../../../../src/core/reward/verification/honestCompletion.ts';
-import type { SampledProblem } from '../../../../src/core/reward/verification/rowsToVerify.ts';
-import { wrongAnswers } from '../../../../src/core/reward/verification/wrongAnswers.ts';
-import { resolveTemplate, type Template } from '../../../../src/core/text/template.ts';
-import { parseTrace, soleAnswer } from '../../../../src/core/trace/parseTrace.ts';
-import { type TaskDataset, taskNames } from '../../../../src/protocol/recipe.ts';
-import { mixedProblems, numberProblems } from './auditedProblems.ts';
-import { audit, contextOf, foundBy, openRunner, r1 } from './auditHosts.ts';
+import { Random } from '../../../../../src/base/random.ts';
+import { createTask } from '../../../../../src/core/dataset/createTask.ts';
+import { taskSource } from '../../../../../src/core/dataset/taskSource.ts';
+import { exactVerifier } from '../../../../../src/core/reward/accuracyReward.ts';
+import { sameAnswer } from '../../../../../src/core/reward/audit/candidates.ts';
+import type { Probe, ProbeContext, ProbeRow } from '../../../../../src/core/reward/audit/probe.ts';
+import { probes } from '../../../../../src/core/reward/audit/probes.ts';
+import { completionWith } from '../../../../../src/core/reward/verification/honestCompletion.ts';
+import type { SampledProblem } from '../../../../../src/core/reward/verification/rowsToVerify.ts';
+import { wrongAnswers } from '../../../../../src/core/reward/verification/wrongAnswers.ts';
+import { resolveTemplate, type Template } from '../../../../../src/core/text/template.ts';
+import { parseTrace, soleAnswer } from '../../../../../src/core/trace/parseTrace.ts';
+import { type TaskDataset, taskNames } from '../../../../../src/protocol/recipe.ts';
+import { mixedProblems, numberProblems } from '../../../rewards/audit/auditedProblems.ts';
+import { audit, contextOf, foundBy, openRunner, r1 } from '../../../rewards/audit/auditHosts.ts';
 
 /** Which reward of naive.reward.ts falls for which probes: every probe of text has one here. */
 const fools: Readonly<Record<string, readonly string[]>> = {

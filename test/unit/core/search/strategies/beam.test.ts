@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
-import type { TreeNode } from '../../../../src/core/search/searchTree.ts';
-import { aggregate } from '../../../../src/core/search/stepValues.ts';
-import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
-import { type Game, gamePolicy, placeOf, randomGame } from './mctsReference.ts';
-import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
+import { runSearch, type SearchOptions } from '../../../../../src/core/search/searchRun.ts';
+import type { TreeNode } from '../../../../../src/core/search/searchTree.ts';
+import { aggregate } from '../../../../../src/core/search/stepValues.ts';
+import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
+import { type Game, gamePolicy, placeOf, randomGame } from '../mctsReference.ts';
+import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from '../scripted.ts';
 
 const play = (game: Game, strategy: string, params: Record<string, unknown>, more: Partial<SearchOptions> = {}) =>
 	runSearch({

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
-import type { SearchTree, TreeNode } from '../../../../src/core/search/searchTree.ts';
-import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { Random } from '../../../../../src/base/random.ts';
+import { runSearch, type SearchOptions } from '../../../../../src/core/search/searchRun.ts';
+import type { SearchTree, TreeNode } from '../../../../../src/core/search/searchTree.ts';
+import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
 import {
 	type Game,
 	gamePolicy,
@@ -12,8 +12,8 @@ import {
 	randomGame,
 	referenceMcts,
 	referencePath,
-} from './mctsReference.ts';
-import { FunctionPolicy, FunctionScorer, generation, problem, ticking } from './scripted.ts';
+} from '../mctsReference.ts';
+import { FunctionPolicy, FunctionScorer, generation, problem, ticking } from '../scripted.ts';
 
 const close = (a: number, b: number, what: string) => assert.ok(Math.abs(a - b) < 1e-9, `${what}: ${a}, ${b}`);
 

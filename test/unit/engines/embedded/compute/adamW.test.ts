@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
+import { Random } from '../../../../../src/base/random.ts';
 import {
 	adamW,
 	addGradients,
@@ -8,9 +8,9 @@ import {
 	blockSize,
 	clipScale,
 	type UpdateVectors,
-} from '../../../../src/engines/embedded/compute/adamW.ts';
-import type { OptimiserSettings, ParameterSpec } from '../../../../src/engines/embedded/learner.ts';
-import { normals } from './computeHarness.ts';
+} from '../../../../../src/engines/embedded/compute/adamW.ts';
+import type { OptimiserSettings, ParameterSpec } from '../../../../../src/engines/embedded/learner.ts';
+import { normals } from '../computeHarness.ts';
 
 const settings: OptimiserSettings = {
 	learningRate: 0.1,

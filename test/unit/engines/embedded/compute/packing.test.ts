@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
-import { pack, packedBatches } from '../../../../src/engines/embedded/compute/packing.ts';
-import type { GrpoRow, Sequence } from '../../../../src/engines/embedded/learner.ts';
-import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
-import { adam, distance, sharingRows, tinyShape } from './computeHarness.ts';
+import { Random } from '../../../../../src/base/random.ts';
+import { pack, packedBatches } from '../../../../../src/engines/embedded/compute/packing.ts';
+import type { GrpoRow, Sequence } from '../../../../../src/engines/embedded/learner.ts';
+import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
+import { adam, distance, sharingRows, tinyShape } from '../computeHarness.ts';
 
 /** Of every prompt its beginnings, and every text up to each of its tokens that another follows. */
 function beginnings(rows: readonly Sequence[]): Set<string> {

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
-import { causalMask } from '../../../../src/engines/embedded/compute/causalMask.ts';
-import type { Learner, ValueRow } from '../../../../src/engines/embedded/learner.ts';
+import { Random } from '../../../../../src/base/random.ts';
+import { causalMask } from '../../../../../src/engines/embedded/compute/causalMask.ts';
+import type { Learner, ValueRow } from '../../../../../src/engines/embedded/learner.ts';
 import {
 	elementCount,
 	initialParameters,
 	initialValueParameters,
 	valueParameterSpecs,
-} from '../../../../src/engines/embedded/model/parameters.ts';
-import { gradientName, valueGradientProgram } from '../../../../src/engines/embedded/model/programs.ts';
-import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
-import { adam, differenceError, distance, type Feed, Program, somePlaces, tinyShape } from './computeHarness.ts';
+} from '../../../../../src/engines/embedded/model/parameters.ts';
+import { gradientName, valueGradientProgram } from '../../../../../src/engines/embedded/model/programs.ts';
+import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
+import { adam, differenceError, distance, type Feed, Program, somePlaces, tinyShape } from '../computeHarness.ts';
 
 const specs = valueParameterSpecs(tinyShape);
 

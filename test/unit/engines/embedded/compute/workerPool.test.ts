@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Failure } from '../../../../src/base/failure.ts';
-import type { LogprobsJob } from '../../../../src/engines/embedded/compute/jobs.ts';
-import { pack } from '../../../../src/engines/embedded/compute/packing.ts';
-import { WorkerPool } from '../../../../src/engines/embedded/compute/workerPool.ts';
+import { Failure } from '../../../../../src/base/failure.ts';
+import type { LogprobsJob } from '../../../../../src/engines/embedded/compute/jobs.ts';
+import { pack } from '../../../../../src/engines/embedded/compute/packing.ts';
+import { WorkerPool } from '../../../../../src/engines/embedded/compute/workerPool.ts';
 
 /** A worker that answers with its job's temperature, fails at 0, and dies at -1. */
 const script = new URL(

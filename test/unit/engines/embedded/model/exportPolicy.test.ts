@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { Session, Tensors } from '../../../../src/engines/embedded/compute/runtime.ts';
-import { exportPolicyOnnx } from '../../../../src/engines/embedded/model/exportPolicy.ts';
-import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
-import { tinyShape } from './computeHarness.ts';
+import { Session, Tensors } from '../../../../../src/engines/embedded/compute/runtime.ts';
+import { exportPolicyOnnx } from '../../../../../src/engines/embedded/model/exportPolicy.ts';
+import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
+import { tinyShape } from '../computeHarness.ts';
 
 const policy = await createLearner({
 	shape: tinyShape,

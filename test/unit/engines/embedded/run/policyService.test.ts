@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { deferred, Sequencer } from '../../../../src/base/async.ts';
-import { distributionStatistics } from '../../../../src/core/search/distribution.ts';
-import { resolveTemplate } from '../../../../src/core/text/template.ts';
-import { buildTokenizer } from '../../../../src/core/text/vocabulary.ts';
-import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
-import { PolicyService } from '../../../../src/engines/embedded/run/policyService.ts';
-import { type ControlParams, type ControlRequest, controlMethods } from '../../../../src/protocol/control.ts';
-import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { deferred, Sequencer } from '../../../../../src/base/async.ts';
+import { distributionStatistics } from '../../../../../src/core/search/distribution.ts';
+import { resolveTemplate } from '../../../../../src/core/text/template.ts';
+import { buildTokenizer } from '../../../../../src/core/text/vocabulary.ts';
+import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
+import { PolicyService } from '../../../../../src/engines/embedded/run/policyService.ts';
+import { type ControlParams, type ControlRequest, controlMethods } from '../../../../../src/protocol/control.ts';
+import { decodeOrThrow } from '../../../../../src/protocol/decode.ts';
 
 const tokenizer = buildTokenizer(resolveTemplate('r1'), ['0', '1', '2', '+', '=', ';']);
 const shape = { vocabulary: tokenizer.size, context: 24, width: 16, heads: 2, layers: 1, feedForward: 16 };

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Failure } from '../../../../src/base/failure.ts';
-import { Random } from '../../../../src/base/random.ts';
-import { type StoredCheckpoint, storedParameters } from '../../../../src/engines/embedded/run/checkpointFolder.ts';
+import { Failure } from '../../../../../src/base/failure.ts';
+import { Random } from '../../../../../src/base/random.ts';
+import { type StoredCheckpoint, storedParameters } from '../../../../../src/engines/embedded/run/checkpointFolder.ts';
 import {
 	decodeSafetensors,
 	encodeSafetensors,
 	type NamedTensor,
-} from '../../../../src/engines/embedded/run/safetensors.ts';
-import { modelShapeSchema } from '../../../../src/protocol/checkpointState.ts';
-import { decode } from '../../../../src/protocol/decode.ts';
+} from '../../../../../src/engines/embedded/run/safetensors.ts';
+import { modelShapeSchema } from '../../../../../src/protocol/checkpointState.ts';
+import { decode } from '../../../../../src/protocol/decode.ts';
 
 const random = Random.of('safetensors');
 const tensors: NamedTensor[] = [[3, 4], [7], [], [2, 0]].map((shape, i) => ({

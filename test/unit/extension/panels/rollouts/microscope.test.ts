@@ -18,7 +18,7 @@ import type { Place } from '../../../../../src/protocol/rolloutsMessages.ts';
 import { openRun } from '../../../../../src/runs/openRun.ts';
 import { rolloutPath } from '../../../../../src/runs/runFiles.ts';
 import { builtProgram } from '../../../../support/programs.ts';
-import { toolMessages, writeMicroscopeRun } from '../../../webview/microscopeFixture.ts';
+import { toolMessages, writeMicroscopeRun } from '../../../webview/rollouts/microscopeFixture.ts';
 
 const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 const idle = { aborted: false, addEventListener: () => undefined } as unknown as AbortSignal;

@@ -3,16 +3,23 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { RolloutsSession } from '../../../src/extension/panels/rollouts/rolloutsSession.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { type RolloutsEvent, rolloutsEventSchema } from '../../../src/protocol/rolloutsMessages.ts';
-import { renameRun } from '../../../src/runs/runActions.ts';
-import { runFiles } from '../../../src/runs/runFiles.ts';
-import { widestGroup } from '../../../webview/rollouts/order.ts';
-import { RolloutsModel } from '../../../webview/rollouts/rolloutsModel.ts';
-import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
-import { writeMicroscopeRun } from './microscopeFixture.ts';
-import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
+import { RolloutsSession } from '../../../../../src/extension/panels/rollouts/rolloutsSession.ts';
+import { decodeOrThrow } from '../../../../../src/protocol/decode.ts';
+import { type RolloutsEvent, rolloutsEventSchema } from '../../../../../src/protocol/rolloutsMessages.ts';
+import { renameRun } from '../../../../../src/runs/runActions.ts';
+import { runFiles } from '../../../../../src/runs/runFiles.ts';
+import { widestGroup } from '../../../../../webview/rollouts/order.ts';
+import { RolloutsModel } from '../../../../../webview/rollouts/rolloutsModel.ts';
+import { fixtureFolder } from '../../../runs/importers/foreignFixtures.ts';
+import { writeMicroscopeRun } from '../../../webview/rollouts/microscopeFixture.ts';
+import {
+	makeBatch,
+	runRecord,
+	writeMetrics,
+	writeRecord,
+	writeRollouts,
+	writeRun,
+} from '../../../webview/rollouts/rolloutsFixture.ts';
 
 let root = '';
 let runs = 0;
@@ -126,7 +133,7 @@ test('a live run is followed until one chooses what to read; then new steps are 
 	const run = newRun();
 	await writeRun(run, [1], { groups: 2, size: 2 });
 	// This very process stands in for the engine's, so that the run reads as alive.
-	const { ownIdentity } = await import('../../../src/processes/processIdentity.ts');
+	const { ownIdentity } = await import('../../../../../src/processes/processIdentity.ts');
 	const live = runRecord({ status: 'running', step: 1, heartbeat: Date.now() / 1000, ...(await ownIdentity()) });
 	await writeRecord(run, live);
 	const { model, groupReady, until, dispose } = connect(run);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { RolloutsSteps } from '../../../src/extension/panels/rollouts/rolloutsSteps.ts';
+import { RolloutsSteps } from '../../../../../src/extension/panels/rollouts/rolloutsSteps.ts';
 
 const line = (step: number, values: Record<string, number>) => ({ step, time: 0, stage: 'train', values });
 

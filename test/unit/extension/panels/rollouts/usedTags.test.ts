@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { usedTags } from '../../../src/extension/panels/rollouts/usedTags.ts';
-import { openRun } from '../../../src/runs/openRun.ts';
-import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
-import { writeFiles } from '../runs/importers/madeRun.ts';
+import { usedTags } from '../../../../../src/extension/panels/rollouts/usedTags.ts';
+import { openRun } from '../../../../../src/runs/openRun.ts';
+import { fixtureFolder } from '../../../runs/importers/foreignFixtures.ts';
+import { writeFiles } from '../../../runs/importers/madeRun.ts';
 
 async function of(outputs: readonly string[]) {
 	const folder = await mkdtemp(join(tmpdir(), 'used-tags-'));

@@ -3,12 +3,15 @@ import { mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readTranscript, transcriptLimits } from '../../../src/core/transcript/readTranscript.ts';
-import { TranscriptSession } from '../../../src/extension/panels/transcript/transcriptSession.ts';
-import { openTranscriptText, wholeCharacters } from '../../../src/extension/panels/transcript/transcriptSource.ts';
-import type { TranscriptEvent, TranscriptPlace } from '../../../src/protocol/transcriptMessages.ts';
-import { openRun } from '../../../src/runs/openRun.ts';
-import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
+import { readTranscript, transcriptLimits } from '../../../../../src/core/transcript/readTranscript.ts';
+import { TranscriptSession } from '../../../../../src/extension/panels/transcript/transcriptSession.ts';
+import {
+	openTranscriptText,
+	wholeCharacters,
+} from '../../../../../src/extension/panels/transcript/transcriptSource.ts';
+import type { TranscriptEvent, TranscriptPlace } from '../../../../../src/protocol/transcriptMessages.ts';
+import { openRun } from '../../../../../src/runs/openRun.ts';
+import { fixtureFolder } from '../../../runs/importers/foreignFixtures.ts';
 
 async function folderOf(t: TestContext): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'transcript-session-'));

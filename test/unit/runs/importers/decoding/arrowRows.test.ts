@@ -3,11 +3,11 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
-import { ArrowRows } from '../../../../src/runs/importers/decoding/arrowRows.ts';
-import { readSchema } from '../../../../src/runs/importers/decoding/arrowSchema.ts';
-import { FlatTable } from '../../../../src/runs/importers/decoding/flatTable.ts';
-import { root } from '../../../scripts/paths.ts';
+import { Random } from '../../../../../src/base/random.ts';
+import { ArrowRows } from '../../../../../src/runs/importers/decoding/arrowRows.ts';
+import { readSchema } from '../../../../../src/runs/importers/decoding/arrowSchema.ts';
+import { FlatTable } from '../../../../../src/runs/importers/decoding/flatTable.ts';
+import { root } from '../../../../scripts/paths.ts';
 
 const types = (name: string) => join(root, 'test/fixtures/datasets/types', name);
 const bomb = (name: string) => join(root, 'test/fixtures/bombs', `${name}.arrow`);

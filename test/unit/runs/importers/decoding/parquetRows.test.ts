@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { ParquetRows } from '../../../../src/runs/importers/decoding/parquetRows.ts';
-import { fixtureFolder } from './foreignFixtures.ts';
+import { ParquetRows } from '../../../../../src/runs/importers/decoding/parquetRows.ts';
+import { fixtureFolder } from '../foreignFixtures.ts';
 
 it('decompresses no more for one request than it may, whatever a Parquet file says of its size', async (t) => {
 	const folder = join(fixtureFolder('trl-run'), 'completions');

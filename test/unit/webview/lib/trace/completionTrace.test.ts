@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { traceCompletion } from '../../../webview/lib/trace/completionTrace.ts';
+import { traceCompletion } from '../../../../../webview/lib/trace/completionTrace.ts';
 
 const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 const text = '<think>a</think><answer>1</answer>';
