@@ -1,21 +1,19 @@
 import { Failure } from '../base/failure.ts';
 import { failureText } from '../base/failureTally.ts';
-import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { evaluationFiles, evaluationSpecSchema } from '../protocol/evaluationFolder.ts';
-import type { EvaluateStage } from '../protocol/pipelineRecipe.ts';
+import { type EvaluateStage, evaluateStageSchema, evaluationProtocols } from '../protocol/pipelineRecipe.ts';
+import { defaultsOf } from '../protocol/recipeKey.ts';
 import { evaluatePolicy } from '../search/evaluate/evaluatePolicy.ts';
 import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';
 import { outputOf } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
-type Settings = { readonly [K in keyof typeof recipeDefaults.evaluateStage]: NonNullable<EvaluateStage[K]> };
-
 /** Measures the policy in the stage's folder, which is that of an evaluation; what is done is kept by who stops it. */
 export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 	const stage = work.stage as unknown as EvaluateStage;
-	const protocol = stage.protocol === undefined ? {} : recipeDefaults.evaluationProtocols[stage.protocol];
-	const settings = { ...recipeDefaults.evaluateStage, ...protocol, ...given(stage) } as Settings;
+	const protocol = stage.protocol === undefined ? {} : evaluationProtocols[stage.protocol];
+	const settings = { ...defaultsOf(evaluateStageSchema), ...protocol, ...given(stage) };
 	const spec = decodeOrThrow(
 		evaluationSpecSchema,
 		{

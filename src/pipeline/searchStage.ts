@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type * as v from 'valibot';
 import { failureText } from '../base/failureTally.ts';
-import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
 import { fileLines } from '../files/fileLines.ts';
@@ -15,7 +14,8 @@ import {
 	solutionLineSchema,
 } from '../protocol/dataSpec.ts';
 import { decode, decodeOrThrow } from '../protocol/decode.ts';
-import type { DataKind, SearchStage } from '../protocol/pipelineRecipe.ts';
+import { type DataKind, type SearchStage, searchStageSchema } from '../protocol/pipelineRecipe.ts';
+import { type Defaults, defaultsOf } from '../protocol/recipeKey.ts';
 import { exportFile } from '../search/data/dataFolder.ts';
 import { generateData } from '../search/data/generateData.ts';
 import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';
@@ -29,7 +29,7 @@ const exportOf = {
 	labels: 'soft-labels',
 } as const satisfies Record<DataKind, DataExport>;
 
-type Settings = { readonly [K in keyof typeof recipeDefaults.search]: NonNullable<SearchStage[K]> };
+type Settings = SearchStage & Defaults<typeof searchStageSchema.keys>;
 
 function specOf(work: StageWork, settings: Settings): DataSpec {
 	const stage = work.stage as unknown as SearchStage;
@@ -71,7 +71,7 @@ function specOf(work: StageWork, settings: Settings): DataSpec {
 /** Searches problems with the policy and writes what it finds as data; what is done is kept by who stops it. */
 export async function searchStage(work: StageWork): Promise<StageEnd> {
 	const stage = work.stage as unknown as SearchStage;
-	const settings = { ...recipeDefaults.search, ...given(stage) } as unknown as Settings;
+	const settings = { ...defaultsOf(searchStageSchema), ...given(stage) } as Settings;
 	const context = contextOf(work);
 	const folder = join(work.folder, 'search');
 	let partial: string | undefined;

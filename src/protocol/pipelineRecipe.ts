@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { builtInRewardSchema, rewardModelOptions } from './builtInRewards.ts';
-import { mixedInSchema, mostMixedIn, rejectionSamplingStageSchema } from './imitationStages.ts';
+import { maxMixedIn, mixedInSchema, rejectionSamplingStageSchema } from './imitationStages.ts';
 import {
+	evaluationSchema,
 	fileDatasetSchema,
 	fileRewardSchema,
 	modelSchema,
@@ -12,6 +13,7 @@ import {
 	templateSchema,
 } from './recipe.ts';
 import { choice, count, described, real, text } from './recipeFields.ts';
+import { bareKey, group, key, stageOf } from './recipeKey.ts';
 
 /*
  * A pipeline is a recipe whose stages have names: each stage then carries an envelope beside its own keys, which says where
@@ -78,9 +80,7 @@ export const envelope = {
 		),
 	),
 	template: v.optional(described(templateSchema, 'In place of the template of the recipe.')),
-	evaluate: v.optional(
-		described(recipeSchema.entries.evaluate.wrapped, 'What differs from the evaluations of the recipe.'),
-	),
+	evaluate: v.optional(described(evaluationSchema, 'What differs from the evaluations of the recipe.')),
 	seed: v.optional(count('In place of the seed of the recipe.', 0, 4294967295)),
 	round: v.optional(
 		described(
@@ -137,16 +137,16 @@ export const listReferenceKeys = {
 export type ListReferenceKey = keyof typeof listReferenceKeys;
 
 const sampled = {
-	temperature: v.optional(real('Sampling temperature (default 1).', 0, 100)),
-	top_p: v.optional(real('Share of probability that is sampled from (default 1).', 0, 1)),
-	max_completion_length: v.optional(
-		count('Longest completion in tokens (default: what the context allows).', 1, 131_072),
-	),
-	concurrency: v.optional(count('Requests under way at a time (default 16).', 1, 256)),
+	temperature: key(real('Sampling temperature.', 0, 100), { default: 1 }),
+	top_p: key(real('Share of probability that is sampled from.', 0, 1), { default: 1 }),
+	max_completion_length: bareKey(count('Longest completion in tokens.', 1, 131_072), {
+		or: 'what the context allows',
+	}),
+	concurrency: key(count('Requests under way at a time.', 1, 256), { default: 16 }),
 };
 
 const scorer = (words: string) =>
-	v.optional(
+	bareKey(
 		described(
 			v.union([v.string(), v.record(v.string(), v.unknown())], 'must be the name of a scorer or {"use", ...}'),
 			words,
@@ -155,65 +155,65 @@ const scorer = (words: string) =>
 
 export const parts = ['training', 'held-out'] as const;
 
-export const searchStageSchema = v.strictObject({
-	type: described(v.literal('search'), 'Searches with a policy, whose results are training data.'),
-	strategy: v.optional(text('A strategy by its name (default self-consistency).')),
-	params: v.optional(described(v.record(v.string(), v.unknown()), 'Parameters of the strategy.')),
+export const searchStageSchema = stageOf('search', 'Searches with a policy, whose results are training data.', {
+	strategy: key(text('A strategy by its name.'), { default: 'self-consistency' }),
+	params: bareKey(described(v.record(v.string(), v.unknown()), 'Parameters of the strategy.')),
 	guide: scorer('What gives values to thoughts: value, process, majority, self-evaluation, ..., or {"use", ...}.'),
 	judge: scorer('What chooses among what is final (default: the guide).'),
-	split: v.optional(
+	split: key(
 		described(
 			v.union([v.string(), v.strictObject({ text: text('The text that ends a step.') })], 'must be a rule or {"text"}'),
-			'Where a step ends (default lines).',
+			'Where a step ends.',
 		),
+		{ default: 'lines' },
 	),
-	budget: v.optional(
+	budget: bareKey(
 		described(
-			v.strictObject({
-				nodes: v.optional(count('Nodes of a tree.')),
-				tokens: v.optional(count('Tokens of a search.')),
-				simulations: v.optional(count('Simulations of a search.')),
+			group({
+				nodes: bareKey(count('Nodes of a tree.')),
+				tokens: bareKey(count('Tokens of a search.')),
+				simulations: bareKey(count('Simulations of a search.')),
 			}),
 			'What a search may use up.',
 		),
 	),
-	problems: v.optional(count('Problems that are searched (default 200).', 1, 1_000_000)),
-	part: v.optional(choice(parts, 'Which problems of the dataset (default training).')),
-	export: v.optional(
+	problems: key(count('Problems that are searched.', 1, 1_000_000), { default: 200 }),
+	part: key(choice(parts, 'Which problems of the dataset.'), { default: 'training' }),
+	export: key(
 		described(
 			v.pipe(v.array(choice(dataKinds, 'A kind of data.')), v.minLength(1, 'needs at least one kind of data')),
-			'What is written: completions, pairs, labels (default: completions).',
+			'What is written: completions, pairs, labels.',
 		),
+		{ default: ['completions'], or: 'completions' },
 	),
-	keep: v.optional(
-		choice(
-			['best', 'correct', 'all'],
-			'Which solutions of a search (default correct, where a gold answer can tell; else best).',
-		),
-	),
-	most: v.optional(count('Solutions of one problem at most (default 4).', 1, 1024)),
-	least: v.optional(real('Solutions of at least this reward.', -1e6, 1e6)),
-	span: v.optional(choice(['step', 'completion'], 'pairs: what is compared (default completion).')),
-	pairs_per_problem: v.optional(count('pairs: of one node at most (default 1).', 1, 64)),
-	margin: v.optional(real('pairs: least difference of the values (default 0).', 0)),
-	solutions: v.optional(count('labels: solutions of a problem whose steps are labeled (default 1).', 1, 1000)),
-	completions: v.optional(count('labels: completions from each step (default 8).', 1, 1000)),
-	searches: v.optional(count('Problems under way at a time (default 64).', 1, 4096)),
+	keep: bareKey(choice(['best', 'correct', 'all'], 'Which solutions of a search.'), {
+		or: 'correct, where a gold answer can tell; else best',
+	}),
+	most: key(count('Solutions of one problem at most.', 1, 1024), { default: 4 }),
+	least: bareKey(real('Solutions of at least this reward.', -1e6, 1e6)),
+	span: key(choice(['step', 'completion'], 'pairs: what is compared.'), { default: 'completion' }),
+	pairs_per_problem: key(count('pairs: of one node at most.', 1, 64), { default: 1 }),
+	margin: key(real('pairs: least difference of the values.', 0), { default: 0 }),
+	solutions: key(count('labels: solutions of a problem whose steps are labeled.', 1, 1000), { default: 1 }),
+	completions: key(count('labels: completions from each step.', 1, 1000), { default: 8 }),
+	searches: key(count('Problems under way at a time.', 1, 4096), { default: 64 }),
 	...sampled,
 });
 
-export const evaluateStageSchema = v.strictObject({
-	type: described(v.literal('evaluate'), 'Measures a policy: pass@1, pass@k, cons@k with intervals.'),
-	problems: v.optional(count('Questions (default 256).', 1, 1_000_000)),
-	part: v.optional(choice(parts, 'Which problems of the dataset (default held-out).')),
-	samples: v.optional(count('Completions of each question (default 1).', 1, 1024)),
-	protocol: v.optional(
+export const evaluateStageSchema = stageOf('evaluate', 'Measures a policy: pass@1, pass@k, cons@k with intervals.', {
+	problems: key(count('Questions.', 1, 1_000_000), { default: 256 }),
+	part: key(choice(parts, 'Which problems of the dataset.'), { default: 'held-out' }),
+	samples: key(count('Completions of each question.', 1, 1024), { default: 1 }),
+	protocol: bareKey(
 		choice(['r1'], 'r1: temperature 0.6, top_p 0.95 and 16 samples, where they are not given (DeepSeek-R1).'),
 	),
 	judge: scorer('What chooses the best of k samples for the curve best@k: value, process, ..., or {"use", ...}.'),
-	category: v.optional(text('Column that names the kind of a question.')),
+	category: bareKey(text('Column that names the kind of a question.')),
 	...sampled,
 });
+
+/** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
+export const evaluationProtocols = { r1: { temperature: 0.6, top_p: 0.95, samples: 16 } } as const;
 export type SearchStage = v.InferOutput<typeof searchStageSchema>;
 export type EvaluateStage = v.InferOutput<typeof evaluateStageSchema>;
 
@@ -223,6 +223,7 @@ interface Part {
 	readonly wrapped?: Part;
 	readonly entries?: Readonly<Record<string, v.GenericSchema>>;
 	readonly options?: readonly Part[];
+	readonly facts?: unknown;
 }
 
 /** Another stage in place of a path; the keys beside the path stay. */
@@ -246,7 +247,7 @@ function orStage(schema: v.GenericSchema, kind: DataKind | 'checkpoint'): v.Gene
 		'must be {"path", ...}, or {"stage", ...} in a pipeline',
 	);
 	const whole = description === undefined ? union : described(union, description);
-	return outer.type === 'optional' ? v.optional(whole) : whole;
+	return outer.type === 'optional' ? Object.assign(v.optional(whole), { facts: outer.facts }) : whole;
 }
 
 const { extra } = rejectionSamplingStageSchema.entries;
@@ -255,7 +256,7 @@ const extraOfPipeline = v.optional(
 	described(
 		v.pipe(
 			v.array(orStage(mixedInSchema, 'completions'), 'must be a list of {"path", "share"}'),
-			v.maxLength(mostMixedIn, `has ${mostMixedIn} entries at most`),
+			v.maxLength(maxMixedIn, `has ${maxMixedIn} entries at most`),
 		),
 		v.getDescription(extra) ?? v.getDescription(extra.wrapped) ?? '',
 	),

@@ -1,25 +1,19 @@
-import * as v from 'valibot';
 import { count, real } from './recipeFields.ts';
+import { group, key } from './recipeKey.ts';
 
 /** The recipe's `scoring`: what reward files may take, and how many failures a run goes on with. */
-export const scoringSchema = v.strictObject({
-	pauseAbove: v.optional(
-		real(
-			'The run pauses when a reward fails on more than this share of the rows of a generation batch (default 0.1).',
-			0,
-			1,
-		),
+export const scoringSchema = group({
+	pauseAbove: key(
+		real('The run pauses when a reward fails on more than this share of the rows of a generation batch.', 0, 1),
+		{ default: 0.1 },
 	),
-	batchSeconds: v.optional(
-		real(
-			'Seconds for a generation batch in one reward file; then its rows are scored one by one (default 60).',
-			0.1,
-			86_400,
-		),
+	batchSeconds: key(
+		real('Seconds for a generation batch in one reward file; then its rows are scored one by one.', 0.1, 86_400),
+		{ default: 60 },
 	),
-	rowSeconds: v.optional(real('Seconds for one row, where rows are scored one by one (default 5).', 0.01, 86_400)),
-	loadSeconds: v.optional(real('Seconds for loading a reward file with its imports (default 60).', 0.1, 86_400)),
-	memoryMb: v.optional(
-		count('MB of resident memory for a reward file and the processes that it starts (default 2048).', 64, 1_000_000),
-	),
+	rowSeconds: key(real('Seconds for one row, where rows are scored one by one.', 0.01, 86_400), { default: 5 }),
+	loadSeconds: key(real('Seconds for loading a reward file with its imports.', 0.1, 86_400), { default: 60 }),
+	memoryMb: key(count('MB of resident memory for a reward file and the processes that it starts.', 64, 1_000_000), {
+		default: 2048,
+	}),
 });

@@ -1,13 +1,16 @@
 import * as v from 'valibot';
 import { choice, count, described, real, text } from './recipeFields.ts';
+import { derivedKey, group, key, place, withFacts } from './recipeKey.ts';
 
 /** What the stages of a recipe share. */
 
+const noOptimizer = 'which the embedded engine is not: set "engine": "pytorch" or remove it.';
+
 export const until = described(
-	v.strictObject({
+	group({
 		heldOutAccuracy: real('The stage ends once the held-out sampled accuracy reaches this.', 0, 1),
-		every: v.optional(count('Steps between these measurements (default 20).')),
-		problems: v.optional(count('Held-out problems per measurement (default 256).', 1, 100_000)),
+		every: key(count('Steps between these measurements.'), { default: 20 }),
+		problems: key(count('Held-out problems per measurement.', 1, 100_000), { default: 256 }),
 	}),
 	'Ends the stage early by a measured quantity, never by the clock.',
 );
@@ -15,39 +18,127 @@ export const until = described(
 export const schedulerNames = ['constant', 'linear', 'cosine', 'constant_with_warmup'] as const;
 export type SchedulerName = (typeof schedulerNames)[number];
 
-export const updates = {
-	steps: count('Optimizer updates at most.', 1, 10_000_000),
-	learning_rate: real('Peak learning rate of AdamW.', 0, 10),
-	lr_scheduler_type: v.optional(
-		choice(schedulerNames, 'Shape of the learning rate over the stage (default constant_with_warmup).'),
-	),
-	warmup_steps: v.optional(count('Updates over which the rate rises linearly from 0.', 0)),
-	max_grad_norm: v.optional(real('Global gradient norm above which gradients are scaled down (default 1).', 0)),
-	weight_decay: v.optional(real('Decoupled weight decay on matrices (default 0).', 0, 10)),
-	adam_beta1: v.optional(real('AdamW beta1 (default 0.9).', 0, 0.99999)),
-	adam_beta2: v.optional(real('AdamW beta2 (default 0.999; 0.98 suits short runs).', 0, 0.99999)),
-	adam_epsilon: v.optional(real('AdamW epsilon (default 1e-8).', 1e-20, 1)),
-	trainer: v.optional(
+const steps = withFacts(count('Optimizer updates at most.', 1, 10_000_000), {
+	alsoCalled: ['max_steps', 'num_steps', 'total_steps', 'total_training_steps', 'num_train_steps'],
+});
+
+const rates = {
+	learning_rate: withFacts(real('Peak learning rate of AdamW.', 0, 10), {
+		live: true,
+		alsoCalled: ['lr', 'actor_learning_rate'],
+	}),
+	lr_scheduler_type: key(choice(schedulerNames, 'Shape of the learning rate over the stage.'), {
+		default: 'constant_with_warmup',
+		alsoCalled: ['lr_scheduler', 'scheduler', 'lr_schedule'],
+	}),
+	warmup_steps: key(count('Updates over which the rate rises linearly from 0.', 0), {
+		default: 0,
+		alsoCalled: ['warmup', 'num_warmup_steps', 'lr_warmup_steps'],
+	}),
+	max_grad_norm: key(real('Global gradient norm above which gradients are scaled down; 0: never.', 0), {
+		default: 1,
+		alsoCalled: ['grad_clip', 'clip_grad', 'gradient_clipping', 'max_norm'],
+	}),
+	weight_decay: key(real('Decoupled weight decay on matrices.', 0, 10), { default: 0 }),
+	adam_beta1: key(real('AdamW beta1.', 0, 0.99999), { default: 0.9 }),
+	adam_beta2: key(real('AdamW beta2; 0.98 suits short runs.', 0, 0.99999), { default: 0.999 }),
+	adam_epsilon: key(real('AdamW epsilon.', 1e-20, 1), { default: 1e-8 }),
+	trainer: key(
 		described(
 			v.record(v.string(), v.unknown()),
 			'pytorch and ray: further options of the TRL trainer of this stage by their own names, checked against the TRL that is installed.',
 		),
+		{
+			default: (): undefined => undefined,
+			maybe: true,
+			lacking: { embedded: { say: `"trainer" holds options of TRL, ${noOptimizer}` } },
+		},
 	),
 };
 
-const { steps, ...rates } = updates;
-/** Of the stages that may end by a measured quantity. */
-export const optimiser = { steps, until: v.optional(until), ...rates };
+/** Of stages that end by their steps alone. */
+export const updates = { steps, until: derivedKey(v.null(), () => null), ...rates };
+
+/** Of stages that may end by a measured quantity. */
+export const optimizer = { steps, until: key(until, { default: null }), ...rates };
+
+/** Updates from completions that the policy samples in batches. */
+export const batches = {
+	prompts_per_step: key(count('Prompts per generation batch.', 1, 65_536), {
+		default: 16,
+		alsoCalled: ['rollout_batch_size', 'train_prompt_bsz'],
+	}),
+	steps_per_generation: key(count('Parts into which a generation batch is split, one update each.', 1, 1024), {
+		default: 1,
+	}),
+	num_iterations: key(count('Passes over each generation batch, mu.', 1, 64), {
+		default: 1,
+		alsoCalled: ['ppo_epochs', 'num_ppo_epochs', 'mu'],
+	}),
+};
+
+const longestEmbedded = 8192;
+
+const temperature = (words: string) => key(real(words, 0.01, 100), { default: 1, live: true });
+
+/** How completions are sampled. */
+export const sampling = {
+	max_completion_length: key(count('Longest completion in tokens.', 1, 131_072), {
+		default: ({ completionLength }): number => completionLength,
+		or: 'what the task needs; 64 for a file',
+		alsoCalled: ['max_new_tokens', 'max_tokens', 'max_response_length', 'response_length', 'generate_max_len'],
+		lacking: {
+			embedded: {
+				when: (value) => Number(value) > longestEmbedded,
+				say: `"max_completion_length" is at most ${longestEmbedded} in the embedded engine: lower it, or set "engine": "pytorch".`,
+			},
+		},
+	}),
+	temperature: temperature('Sampling temperature.'),
+};
+
+/** Of stages whose losses are made of log-probabilities. */
+export const scoredSampling = {
+	...sampling,
+	temperature: temperature('Sampling temperature; log-probabilities are taken at it too.'),
+};
+
+/** Completions of one prompt. */
+export const generations = (words: string, low: number, amount: number) =>
+	key(count(words, low, 1024), {
+		default: amount,
+		alsoCalled: ['n', 'rollout_n', 'num_samples', 'n_samples_per_prompt', 'samples_per_prompt', 'group_size'],
+	});
+
+/** Rows of a file in one update. */
+export const batchSize = (words: string) =>
+	key(count(words, 1, 65_536), {
+		default: 64,
+		alsoCalled: ['per_device_train_batch_size', 'train_batch_size', 'micro_batch_size'],
+	});
+
+/** A split of the hub, which the embedded engine does not read. */
+export const hubSplit = (words: string) => ({
+	schema: text(words),
+	lacking: {
+		embedded: {
+			when: () => true,
+			say: '"split" is about hub datasets, which the pytorch engine reads: set "engine": "pytorch" or remove it.',
+		},
+	},
+});
+
+const split = hubSplit('Split of a hub dataset.');
 
 /** Of pairs for `dpo` and `reward-model`. */
 export const pairsSchema = described(
-	v.strictObject({
-		path: text('A JSONL, JSON, CSV or Parquet file, relative to the recipe, or a hub id.'),
-		split: v.optional(text('Split of a hub dataset (default "train").')),
-		prompt: v.optional(text('Name of the prompt column (default "prompt"; without it the texts are whole).')),
-		chosen: v.optional(text('Name of the column with the better completion (default "chosen").')),
-		rejected: v.optional(text('Name of the column with the worse completion (default "rejected").')),
-		heldOutShare: v.optional(real('Share of prompts, by a hash, that only measure (default 0.1).', 0.001, 0.9)),
+	group({
+		path: place('data', text('A JSONL, JSON, CSV or Parquet file, relative to the recipe, or a hub id.')),
+		split: key(split.schema, { default: 'train', lacking: split.lacking }),
+		prompt: key(text('Name of the prompt column; without it the texts are whole.'), { default: 'prompt' }),
+		chosen: key(text('Name of the column with the better completion.'), { default: 'chosen' }),
+		rejected: key(text('Name of the column with the worse completion.'), { default: 'rejected' }),
+		heldOutShare: key(real('Share of prompts, by a hash, that only measure.', 0.001, 0.9), { default: 0.1 }),
 	}),
 	'Pairs of a better and a worse completion.',
 );

@@ -4,6 +4,7 @@ import { basename, dirname, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { createTask } from '../core/dataset/createTask.ts';
 import { onlyTrainerReads, verifiedTask } from '../core/dataset/readableHere.ts';
+import { keyContext } from '../core/recipe/keyContext.ts';
 import { resolveDataset } from '../core/recipe/resolveDataset.ts';
 import type { ResolvedDataset, ResolvedReward } from '../core/recipe/resolvedRecipe.ts';
 import { exactVerifier, type Verifier } from '../core/reward/accuracyReward.ts';
@@ -67,7 +68,8 @@ export async function readHead(file: string): Promise<string> {
 
 /** A dataset that a comment or a person names: always a file or a task. */
 function resolveNamed(dataset: TaskDataset | FileDataset, folder: string): ResolvedDataset {
-	return resolveDataset(dataset, true, { cores: 1, resolvePath: (path) => resolve(folder, path) });
+	const machine = { cores: 1, resolvePath: (path: string) => resolve(folder, path) };
+	return resolveDataset(dataset, keyContext(machine, true, null));
 }
 
 const isTask = (dataset: ResolvedDataset): dataset is Extract<ResolvedDataset, { task: unknown }> => 'task' in dataset;

@@ -1,8 +1,11 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
-import { recipeDefaults } from '../../src/core/recipe/recipeDefaults.ts';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 import type { BuiltInRewardName } from '../../src/protocol/builtInRewards.ts';
-import { isRunnerStage, pipelineRecipeSchema } from '../../src/protocol/pipelineRecipe.ts';
+import { grpoStageSchema } from '../../src/protocol/groupStages.ts';
+import { pipelineRecipeSchema } from '../../src/protocol/pipelineRecipe.ts';
+import { type DefaultFacts, defaultsOf, isConstant, type KeySchema } from '../../src/protocol/recipeKey.ts';
+
+const batch = defaultsOf(grpoStageSchema);
 
 /** A JSON schema object, as far as it is changed here. */
 interface Schema {
@@ -14,14 +17,23 @@ interface Schema {
 	definitions?: Record<string, Schema>;
 }
 
-/** Adds the defaults that the engine fills in, so that completion offers them. */
-function addDefaults(schema: Schema, defaults: Readonly<Record<string, unknown>>): void {
-	for (const [key, value] of Object.entries(defaults)) {
-		// null: decided where the run starts.
-		if (value === null) continue;
-		const property = schema.properties?.[key];
-		if (property && property.default === undefined) property.default = value;
-	}
+/** `(default 8)` or, of rules, `(default: epsilon)`; '' for objects, whose keys have defaults of their own. */
+function defaultWords({ default: value, or }: Partial<DefaultFacts<unknown>>): string {
+	if (or !== undefined) return ` (default: ${or})`;
+	if (typeof value === 'object' && value !== null && 'same' in value) return ` (default: ${value.same})`;
+	return typeof value === 'object' || !isConstant(value) ? '' : ` (default ${JSON.stringify(value)})`;
+}
+
+/** The JSON schema of a key: its default, which completion offers, stands in its description, too. */
+function withDefault(schema: Schema, facts: Partial<DefaultFacts<unknown>>): Schema {
+	const { description } = schema;
+	const value = 'default' in facts ? facts.default : schema.default;
+	const words =
+		typeof description === 'string'
+			? description.replace(/\.?$/, `${defaultWords({ ...facts, default: value })}.`)
+			: undefined;
+	const offered = isConstant(value) && value !== null && JSON.stringify(value) !== '{}';
+	return { ...schema, ...(words ? { description: words } : {}), ...(offered ? { default: value } : {}) };
 }
 
 const stageSnippets = [
@@ -41,8 +53,8 @@ const stageSnippets = [
 		body: {
 			type: 'grpo',
 			steps: 400,
-			num_generations: recipeDefaults.grpo.num_generations,
-			prompts_per_step: recipeDefaults.grpo.prompts_per_step,
+			num_generations: batch.num_generations,
+			prompts_per_step: batch.prompts_per_step,
 			learning_rate: 0.0001,
 			epsilon_high: 0.28,
 		},
@@ -118,33 +130,6 @@ const loopSnippet = {
 	},
 };
 
-/** What the keys of each kind of stage are where it says nothing. */
-const ownDefaults = {
-	pretrain: recipeDefaults.pretrain,
-	sft: recipeDefaults.sft,
-	grpo: recipeDefaults.grpo,
-	ppo: recipeDefaults.ppo,
-	rloo: recipeDefaults.rloo,
-	dpo: recipeDefaults.dpo,
-	'reward-model': recipeDefaults['reward-model'],
-	distill: recipeDefaults.distill,
-	'rejection-sampling': recipeDefaults['rejection-sampling'],
-	'value-model': { ...recipeDefaults.head, ...recipeDefaults['value-model'] },
-	'process-reward-model': { ...recipeDefaults.head, ...recipeDefaults['process-reward-model'] },
-	search: recipeDefaults.search,
-	evaluate: recipeDefaults.evaluateStage,
-} as const;
-
-/** And those of the objects in a stage. */
-const innerDefaults = {
-	until: recipeDefaults.until,
-	corpus: recipeDefaults.corpus,
-	labels: recipeDefaults.labels,
-	pairs: recipeDefaults.pairs,
-	data: recipeDefaults.teacherData,
-	keep: { correct: recipeDefaults.keep.correct, duplicates: recipeDefaults.keep.duplicates },
-} as const;
-
 /** What each built-in reward needs besides its name. */
 const rewardBodies: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 	'soft-overlong': { maxLength: 512, cacheLength: 128 },
@@ -164,29 +149,19 @@ const rewardSnippets = builtInInfos.map(({ name, title, sentence }) => ({
 
 /** The text of media/schemas/recipe.schema.json: completion, hover and errors of recipes, from the decoder that reads them. */
 export function recipeSchemaText(): string {
-	const schema = toJsonSchema(pipelineRecipeSchema, { typeMode: 'input', errorMode: 'throw' }) as Schema;
+	const schema = toJsonSchema(pipelineRecipeSchema, {
+		typeMode: 'input',
+		errorMode: 'throw',
+		overrideSchema: ({ valibotSchema, jsonSchema }) => {
+			const { facts } = valibotSchema as unknown as KeySchema;
+			return facts === undefined ? undefined : (withDefault(jsonSchema as Schema, facts) as never);
+		},
+	}) as Schema;
 	const properties = schema.properties ?? {};
 	const entries = properties.stages?.items;
 	const [stages, loop] = entries?.anyOf ?? [];
 	const ofLoop = loop?.properties?.stages;
 	if (!entries || !stages || !ofLoop) throw new Error('The recipe schema has no list of stages and loops any more.');
-	const kinds = stages.anyOf ?? stages.oneOf ?? [];
-	for (const stage of kinds) {
-		const type = stage.properties?.type?.const as keyof typeof ownDefaults;
-		if (!(type in ownDefaults)) throw new Error(`The defaults of the stage "${type}" are not known here.`);
-		addDefaults(stage, { ...(isRunnerStage(type) ? {} : recipeDefaults.optimiser), ...ownDefaults[type] });
-		for (const [key, defaults] of Object.entries(innerDefaults)) {
-			const property = stage.properties?.[key] ?? {};
-			for (const option of property.anyOf ?? property.oneOf ?? [property]) addDefaults(option, defaults);
-		}
-	}
-	const { pytorch } = properties;
-	addDefaults(pytorch ?? {}, recipeDefaults.pytorch);
-	addDefaults(pytorch?.properties?.lora ?? {}, recipeDefaults.lora);
-	addDefaults(pytorch?.properties?.vllm ?? {}, recipeDefaults.vllm);
-	addDefaults(properties.ray ?? {}, recipeDefaults.ray);
-	for (const key of ['scoring', 'evaluate', 'checkpoint', 'log'] as const)
-		addDefaults(properties[key] ?? {}, recipeDefaults[key]);
 	stages.defaultSnippets = stageSnippets;
 	// Written once: stages stand in the recipe and in its loops.
 	const stage = { $ref: '#/definitions/stage' };

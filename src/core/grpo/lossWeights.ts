@@ -1,4 +1,4 @@
-import type { EmbeddedLossType } from '../../protocol/recipe.ts';
+import type { EmbeddedLossType } from '../../protocol/groupStages.ts';
 
 /** What the normalization of the loss needs to know about a row. */
 export interface LossRow {

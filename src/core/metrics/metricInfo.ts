@@ -1,4 +1,4 @@
-import type { LossType } from '../../protocol/recipe.ts';
+import type { LossType } from '../../protocol/groupStages.ts';
 
 /** Every kind of stage. */
 export const stageTypes = [

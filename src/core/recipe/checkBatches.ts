@@ -1,6 +1,8 @@
 import type { Recipe, Stage } from '../../protocol/recipe.ts';
+import { defaultsOf } from '../../protocol/recipeKey.ts';
+import { pytorchSchema, raySchema } from '../../protocol/torchRecipe.ts';
+import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
-import { recipeDefaults } from './recipeDefaults.ts';
 
 /**
  * Whole numbers of rows in every process. TRL cuts an update's rows into equal parts, and a generation batch must hold
@@ -29,24 +31,23 @@ function gcd(a: number, b: number): number {
 /** Training processes of a recipe for the pytorch or ray engine. */
 export function processesOf(recipe: Recipe): number {
 	return recipe.engine === 'ray'
-		? (recipe.ray?.workers ?? recipeDefaults.ray.workers)
-		: (recipe.pytorch?.processes ?? recipeDefaults.pytorch.processes);
+		? (recipe.ray?.workers ?? defaultsOf(raySchema).workers)
+		: (recipe.pytorch?.processes ?? defaultsOf(pytorchSchema).processes);
 }
 
 function updateOf(stage: Stage, index: number): Update | null {
 	if (stage.type === 'ppo' || stage.type === 'value-model' || stage.type === 'rejection-sampling') return null;
 	if (stage.type === 'grpo' || stage.type === 'rloo') {
-		const defaults = recipeDefaults[stage.type];
+		const { prompts_per_step, num_generations, steps_per_generation } = filledStage(stage);
 		return {
 			index,
 			key: 'prompts_per_step',
-			amount: stage.prompts_per_step ?? defaults.prompts_per_step,
-			rows: stage.num_generations ?? defaults.num_generations,
-			parts: stage.steps_per_generation ?? defaults.steps_per_generation,
+			amount: prompts_per_step,
+			rows: num_generations,
+			parts: steps_per_generation,
 		};
 	}
-	const fallback = stage.type === 'process-reward-model' ? recipeDefaults.head : recipeDefaults[stage.type];
-	return { index, key: 'batch_size', amount: stage.batch_size ?? fallback.batch_size, rows: 1, parts: 1 };
+	return { index, key: 'batch_size', amount: filledStage(stage).batch_size, rows: 1, parts: 1 };
 }
 
 /** `12 or 16`: the multiples of `unit` around a number, each between 1 and 65536. */
@@ -82,7 +83,7 @@ export function checkBatches(recipe: Recipe, report: Report): void {
 			];
 			const unit = (processes * parts) / gcd(processes * parts, rows);
 			report(
-				['stages', i, amount === defaultAmount(stage) && parts > 1 ? 'steps_per_generation' : key],
+				['stages', i, parts > 1 && !given(stage, key) ? 'steps_per_generation' : key],
 				`${what} is ${total} rows, which ${by.join(' and ')} cannot share evenly: set "${key}" to ${around(amount, unit)}.`,
 			);
 			continue;
@@ -100,8 +101,5 @@ export function checkBatches(recipe: Recipe, report: Report): void {
 	);
 }
 
-function defaultAmount(stage: Stage): number | null {
-	return (stage.type === 'grpo' || stage.type === 'rloo') && stage.prompts_per_step === undefined
-		? recipeDefaults[stage.type].prompts_per_step
-		: null;
-}
+const given = (stage: Stage, key: Update['key']): boolean =>
+	(stage as Partial<Record<string, unknown>>)[key] !== undefined;

@@ -1,7 +1,7 @@
 import type { DistillStage, PretrainStage, Recipe, RejectionStage } from '../../protocol/recipe.ts';
 import type { Task } from '../dataset/problem.ts';
+import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
-import { recipeDefaults } from './recipeDefaults.ts';
 
 /** What stages learn from that imitate, as far as the recipe tells. @param task of the dataset; null: rows of a file */
 export function checkImitation({ stages, dataset }: Recipe, task: Task | null, report: Report): void {
@@ -15,7 +15,7 @@ export function checkImitation({ stages, dataset }: Recipe, task: Task | null, r
 
 function checkTexts(stage: PretrainStage, index: number, task: Task | null, report: Report): void {
 	if (stage.corpus !== undefined || task?.text !== undefined) return;
-	if ((stage.workedShare ?? recipeDefaults.pretrain.workedShare) === 1) return;
+	if (filledStage(stage).workedShare === 1) return;
 	report(
 		['stages', index, 'type'],
 		`${task === null ? 'Rows of a file are' : `The task "${task.name}" has`} no plain texts to pretrain on: ` +

@@ -1,7 +1,9 @@
-import type { DistillStage, GrpoStage, HeadStage, PpoStage, Recipe, RlooStage, Stage } from '../../protocol/recipe.ts';
+import { distillSamples } from '../../protocol/imitationStages.ts';
+import type { Recipe, Stage } from '../../protocol/recipe.ts';
+import { stageSchemaOf } from './filledStage.ts';
+import { completionLengthOf } from './keyContext.ts';
 import type { Report } from './pathFault.ts';
-import { recipeDefaults } from './recipeDefaults.ts';
-import { defaultCompletionLength, type SequenceLengths } from './sequenceLengths.ts';
+import type { SequenceLengths } from './sequenceLengths.ts';
 
 /** The embedded engine's limit: about four times as many floats (weights, two moments, gradient) lie in memory. */
 export const maxParameters = 200_000_000;
@@ -16,19 +18,11 @@ export function countParameters(
 	return 2 * vocabulary * width + context * width + layers * block + width;
 }
 
-/** max_completion_length of a stage, its default included. */
-export function completionLength(
-	stage: Pick<GrpoStage | HeadStage | PpoStage | RlooStage | DistillStage, 'max_completion_length'>,
-	lengths: SequenceLengths | null,
-): number {
-	const fallback = lengths === null ? recipeDefaults.fileCompletionLength : defaultCompletionLength(lengths);
-	return stage.max_completion_length ?? fallback;
-}
-
-/** Whether the policy writes completions in it. */
-function samples(stage: Stage): stage is GrpoStage | HeadStage | PpoStage | RlooStage | DistillStage {
-	if (stage.type === 'distill') return stage.teacher !== undefined && stage.data === undefined;
-	return ['rejection-sampling', 'grpo', 'ppo', 'rloo', 'value-model', 'process-reward-model'].includes(stage.type);
+/** Longest completion that the policy writes in a stage; null: it writes none. */
+function sampledLength(stage: Stage, lengths: SequenceLengths | null): number | null {
+	if (stageSchemaOf(stage.type)?.keys.max_completion_length === undefined) return null;
+	if (stage.type === 'distill' && !distillSamples(stage)) return null;
+	return ('max_completion_length' in stage ? stage.max_completion_length : undefined) ?? completionLengthOf(lengths);
 }
 
 /** Faults of the sizes of a new model. */
@@ -41,8 +35,8 @@ export function checkModel(recipe: Recipe, lengths: SequenceLengths | null, repo
 		const choices = below >= 8 ? `${below} or ${below + heads}` : `${below + heads}`;
 		report(['model', 'width'], `"width" ${width} is not a multiple of "heads" ${heads}: choose ${choices}.`);
 	}
-	const completions = recipe.stages.flatMap((stage) =>
-		samples(stage) ? [completionLength(stage, lengths)] : lengths ? [lengths.completion] : [],
+	const completions = recipe.stages.flatMap(
+		(stage) => sampledLength(stage, lengths) ?? (lengths ? lengths.completion : []),
 	);
 	const needed = (lengths?.prompt ?? 2) + Math.max(1, ...completions);
 	if (context !== undefined && context < needed) {

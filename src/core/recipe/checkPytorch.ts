@@ -1,33 +1,16 @@
-import type { Recipe, Stage } from '../../protocol/recipe.ts';
+import type { Recipe } from '../../protocol/recipe.ts';
 import { processesOf } from './checkBatches.ts';
 import { checkTrainerBlock } from './checkTrainerBlock.ts';
 import { dataFileKind, hasHubDatasetForm } from './hubId.ts';
 import type { Report } from './pathFault.ts';
 
-const embeddedDevices: readonly string[] = ['webgpu', 'directml', 'coreml'];
-
-/** What the pytorch and ray engines do not have, and settings of theirs that contradict each other. */
+/** Settings of the pytorch and ray engines that contradict each other; keys that they lack are declared with them. */
 export function checkPytorch(recipe: Recipe, report: Report): void {
-	if (embeddedDevices.includes(recipe.device)) {
-		report(
-			['device'],
-			`PyTorch does not compute on "${recipe.device}": choose auto, cpu or cuda, or set "engine": "embedded".`,
-		);
-	}
-	if (recipe.workers !== undefined) {
-		report(
-			['workers'],
-			'"workers" are threads of the embedded engine: set "processes" of "pytorch" (or "workers" of "ray") instead.',
-		);
-	}
 	checkModel(recipe, report);
 	checkSettings(recipe, report);
 	checkVllm(recipe, report);
 	checkRay(recipe, report);
-	for (const [i, stage] of recipe.stages.entries()) {
-		checkStage(stage, i, report);
-		checkTrainerBlock(stage, i, report);
-	}
+	for (const [i, stage] of recipe.stages.entries()) checkTrainerBlock(stage, i, report);
 }
 
 function checkModel(recipe: Recipe, report: Report): void {
@@ -164,73 +147,5 @@ function checkRay(recipe: Recipe, report: Report): void {
 		if (!('path' in recipe.model)) {
 			report(['model'], 'verl does not know the architecture of a new model: name a model by "path".');
 		}
-	}
-}
-
-function checkStage(stage: Stage, i: number, report: Report): void {
-	const place = (key: string) => ['stages', i, key];
-	switch (stage.type) {
-		case 'pretrain':
-			report(place('type'), 'The stage "pretrain" is the embedded engine\'s: set "engine": "embedded", or take "sft".');
-			return;
-		case 'rejection-sampling':
-			report(place('type'), 'The stage "rejection-sampling" is the embedded engine\'s: set "engine": "embedded".');
-			return;
-		case 'sft':
-			if (stage.data !== undefined) {
-				report(place('data'), 'The pytorch engine imitates completions of a file in "distill": take that stage.');
-			}
-			return;
-		case 'distill':
-			if (stage.teacher !== undefined) {
-				report(
-					place('teacher'),
-					'TRL compares logits in no trainer that is used here: name completions of the teacher as "data", or set "engine": "embedded".',
-				);
-			}
-			return;
-		case 'value-model':
-			report(place('type'), 'TRL trains no value model: set "engine": "embedded", or take "process-reward-model".');
-			return;
-		case 'ppo':
-			report(
-				place('type'),
-				'TRL 1.13 has no PPO trainer: set "engine": "embedded", or take the stage "grpo" or "rloo".',
-			);
-			return;
-		case 'process-reward-model':
-			if (stage.labels === undefined) {
-				report(
-					place('type'),
-					'TRL learns process rewards from labeled steps alone: add "labels", or set "engine": "embedded", which labels by completions.',
-				);
-			}
-			return;
-		case 'grpo':
-			if (stage.dynamic_sampling === true) {
-				report(place('dynamic_sampling'), 'TRL has no "dynamic_sampling": remove it, or set "engine": "embedded".');
-			} else if (stage.max_resamples !== undefined) {
-				report(place('max_resamples'), '"max_resamples" is about "dynamic_sampling", which TRL lacks: remove it.');
-			}
-			if (stage.skip_dead_groups === true) {
-				report(
-					place('skip_dead_groups'),
-					'TRL computes groups without advantage, too: remove "skip_dead_groups", or set "engine": "embedded".',
-				);
-			}
-			if (stage.loss_type === 'luspo' && stage.trainer?.importance_sampling_level !== 'sequence') {
-				report(
-					place('loss_type'),
-					'"luspo" weighs whole sequences: add "trainer": { "importance_sampling_level": "sequence" }.',
-				);
-			}
-			if (stage.control !== undefined) {
-				report(
-					place('control'),
-					'TRL permutes no advantages: remove "control", or run the experiment with "engine": "embedded".',
-				);
-			}
-			return;
-		default:
 	}
 }

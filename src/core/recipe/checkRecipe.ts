@@ -3,6 +3,7 @@ import { createTask } from '../dataset/createTask.ts';
 import { resolveTemplate } from '../text/template.ts';
 import { checkBatches } from './checkBatches.ts';
 import { checkEmbedded } from './checkEmbedded.ts';
+import { checkEngine } from './checkEngine.ts';
 import { checkImitation } from './checkImitation.ts';
 import { checkModel } from './checkModel.ts';
 import { checkPytorch } from './checkPytorch.ts';
@@ -27,6 +28,7 @@ export function checkRecipe(recipe: Recipe): PathFault[] {
 	checkStages(recipe, report);
 	checkImitation(recipe, task, report);
 	checkModel(recipe, lengths, report);
+	checkEngine(recipe, report);
 	if (recipe.engine === 'embedded') checkEmbedded(recipe, report);
 	else {
 		checkPytorch(recipe, report);

@@ -9,8 +9,8 @@ import type {
 } from '../../protocol/recipe.ts';
 import type { StepSplit } from '../search/search.ts';
 import { stepRuleOf } from '../search/stepRule.ts';
+import { filledStage } from './filledStage.ts';
 import { attempt, type PathFault, type Report } from './pathFault.ts';
-import { recipeDefaults } from './recipeDefaults.ts';
 
 /** Completions of one generation batch. */
 export const maxBatchRows = 65_536;
@@ -41,11 +41,9 @@ function checkHead(stage: HeadStage, index: number, report: Report): void {
 	if (stage.batch_size !== undefined) {
 		report(place('batch_size'), '"batch_size" is about a file of labels: add "labels" or set "prompts_per_step".');
 	}
-	const defaults = { ...recipeDefaults.head, ...recipeDefaults[stage.type] };
-	const given = Object.fromEntries(Object.entries(stage).filter(([, value]) => value !== undefined));
-	const { prompts_per_step, num_generations } = { ...defaults, ...given };
+	const { prompts_per_step, num_generations } = filledStage(stage);
 	checkBatch(index, prompts_per_step, num_generations, report);
-	const completions = stage.type === 'value-model' ? 1 : (stage.completions ?? recipeDefaults[stage.type].completions);
+	const completions = stage.type === 'value-model' ? 1 : filledStage(stage).completions;
 	const rows = prompts_per_step * num_generations * completions;
 	if (completions > 1 && rows > maxBatchRows) {
 		report(
@@ -56,7 +54,7 @@ function checkHead(stage: HeadStage, index: number, report: Report): void {
 }
 
 function checkSplit(stage: ProcessStage, index: number, report: Report): void {
-	const split = stage.split ?? recipeDefaults['process-reward-model'].split;
+	const { split } = filledStage(stage);
 	if (split === 'completion') {
 		report(['stages', index, 'split'], '"split" is "completion", which leaves one step: choose lines, or a text.');
 		return;
@@ -65,16 +63,15 @@ function checkSplit(stage: ProcessStage, index: number, report: Report): void {
 }
 
 function checkPpo(stage: PpoStage, index: number, report: Report): void {
-	const { prompts_per_step, num_generations, num_mini_batches } = { ...recipeDefaults.ppo };
-	const rows = (stage.prompts_per_step ?? prompts_per_step) * (stage.num_generations ?? num_generations);
-	const parts = stage.num_mini_batches ?? num_mini_batches;
+	const { prompts_per_step, num_generations, num_mini_batches: parts, critic_warmup_steps } = filledStage(stage);
+	const rows = prompts_per_step * num_generations;
 	if (rows % parts !== 0) {
 		report(
 			['stages', index, 'num_mini_batches'],
 			`"num_mini_batches" ${parts} does not split the ${rows} completions of a batch evenly: choose a divisor of ${rows}.`,
 		);
 	}
-	if ((stage.critic_warmup_steps ?? 0) >= stage.steps) {
+	if (critic_warmup_steps >= stage.steps) {
 		report(
 			['stages', index, 'critic_warmup_steps'],
 			`"critic_warmup_steps" leaves none of the ${stage.steps} steps to the policy: lower it, or raise "steps".`,
@@ -86,8 +83,8 @@ function checkPpo(stage: PpoStage, index: number, report: Report): void {
 type GroupStage = GrpoStage | PpoStage | RlooStage | RejectionStage;
 
 function checkGroups(stage: GroupStage, index: number, report: Report): void {
-	const { num_generations, prompts_per_step } = { ...recipeDefaults[stage.type] };
-	checkBatch(index, stage.prompts_per_step ?? prompts_per_step, stage.num_generations ?? num_generations, report);
+	const { num_generations, prompts_per_step } = filledStage(stage);
+	checkBatch(index, prompts_per_step, num_generations, report);
 }
 
 function checkBatch(index: number, prompts: number, generations: number, report: Report): void {

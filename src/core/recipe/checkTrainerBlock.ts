@@ -1,4 +1,5 @@
-import { type Stage, stageSchema } from '../../protocol/recipe.ts';
+import type { Stage } from '../../protocol/recipe.ts';
+import { stageSchemaOf } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 
 const runFolder = 'the run directory has its own place and form';
@@ -46,29 +47,14 @@ export const trainerKeysElsewhere: Readonly<Record<string, string>> = {
 	shuffle_dataset: 'the order of problems follows from "seed"',
 };
 
-interface Entries {
-	readonly entries: Readonly<Record<string, unknown>>;
-}
-
-/** Keys that the stages of a type have themselves. */
-function stageKeys(type: Stage['type']): readonly string[] {
-	const option = stageSchema.options.find(({ entries }) => 'type' in entries && nameOf(entries.type) === type);
-	return Object.keys((option as Entries | undefined)?.entries ?? {});
-}
-
-/** The literal of a `type` key, under its description. */
-function nameOf(schema: unknown): string | undefined {
-	return (schema as { literal?: string }).literal;
-}
-
 /** Options in `trainer` that have a place of their own in a recipe. What TRL knows is checked where it is installed. */
 export function checkTrainerBlock(stage: Stage, index: number, report: Report): void {
 	if (!('trainer' in stage) || stage.trainer === undefined) return;
-	const own = stageKeys(stage.type);
+	const { keys } = stageSchemaOf(stage.type) ?? { keys: {} };
 	for (const key of Object.keys(stage.trainer)) {
 		const place = ['stages', index, 'trainer', key];
 		const elsewhere = trainerKeysElsewhere[key];
-		if (own.includes(key)) report(place, `"${key}" is a key of the stage itself: move it out of "trainer".`);
+		if (Object.hasOwn(keys, key)) report(place, `"${key}" is a key of the stage itself: move it out of "trainer".`);
 		else if (elsewhere !== undefined) report(place, `"${key}" has another place in a recipe: ${elsewhere}.`);
 	}
 }

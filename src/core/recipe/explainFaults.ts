@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { KeyFacts } from '../../protocol/recipeKey.ts';
 import type { PathFault } from './checkRecipe.ts';
-import { knownByOtherName } from './otherNames.ts';
 import { suggest } from './suggest.ts';
 
 /** The parts of a valibot schema that are walked here. */
@@ -14,6 +14,7 @@ interface Node {
 	readonly options?: readonly unknown[];
 	readonly literal?: unknown;
 	readonly pipe?: readonly unknown[];
+	readonly facts?: KeyFacts;
 }
 type Path = PathFault['path'];
 
@@ -49,6 +50,16 @@ function ownFaults(node: Node, value: unknown, path: Path, out: PathFault[]): vo
 	out.push({ path, message: `${nameOf(path)} ${words}${given}.` });
 }
 
+/** The key that configurations of other trainers call so; null: none. */
+function knownByOtherName(
+	name: string,
+	known: readonly string[],
+	entries: NonNullable<Node['entries']>,
+): string | null {
+	const plain = name.toLowerCase().replaceAll('-', '_');
+	return known.find((key) => entries[key]?.facts?.alsoCalled?.includes(plain)) ?? null;
+}
+
 /** How many keys of a value an object schema knows, near misses counted half. */
 function likeness(option: Node, value: Record<string, unknown>): number {
 	const known = Object.keys(option.entries ?? {});
@@ -68,7 +79,7 @@ function explainObject(node: Node, value: Record<string, unknown>, path: Path, o
 			continue;
 		}
 		const free = known.filter((name) => !Object.hasOwn(value, name));
-		const near = suggest(key, free) ?? knownByOtherName(key, free);
+		const near = suggest(key, free) ?? knownByOtherName(key, free, entries);
 		if (near !== null) mistyped.add(near);
 		const list = known.filter((name) => name !== '$schema').join(', ');
 		const advice = near === null ? `remove it (known here: ${list})` : `did you mean "${near}"?`;

@@ -1,14 +1,26 @@
 import { Failure } from '../../base/failure.ts';
 import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/builtInRewards.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
-import type { Recipe, RewardSpec } from '../../protocol/recipe.ts';
+import {
+	checkpointSchema,
+	evaluationSchema,
+	givenModelSchema,
+	logSchema,
+	newModelSchema,
+	type Recipe,
+	type RewardSpec,
+	type Stage,
+} from '../../protocol/recipe.ts';
+import type { KeyContext, Keys } from '../../protocol/recipeKey.ts';
+import { scoringSchema } from '../../protocol/scoringSettings.ts';
 import { learnsFromTexts } from '../../protocol/stageKinds.ts';
+import { pytorchSchema, raySchema } from '../../protocol/torchRecipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { resolveTemplate } from '../text/template.ts';
 import { checkRecipe } from './checkRecipe.ts';
+import { stageSchemaOf } from './filledStage.ts';
+import { keyContext } from './keyContext.ts';
 import type { Machine } from './machine.ts';
-import { recipeDefaults } from './recipeDefaults.ts';
-import { filled } from './recipeValues.ts';
 import { resolveDataset } from './resolveDataset.ts';
 import {
 	type ResolvedModel,
@@ -17,8 +29,8 @@ import {
 	type ResolvedStage,
 	resolvedRecipeSchema,
 } from './resolvedRecipe.ts';
-import { resolveStage } from './resolveStage.ts';
-import { modelPath, resolvePytorch, resolveRay } from './resolveTorch.ts';
+import { resolveKeys } from './resolveKeys.ts';
+import { runDefaults } from './runDefaults.ts';
 import { contextFor, type SequenceLengths, sequenceLengths } from './sequenceLengths.ts';
 
 export type { Machine } from './machine.ts';
@@ -33,7 +45,7 @@ function resolveReward(reward: RewardSpec, machine: Machine): ResolvedReward {
 
 /**
  * Rows of the micro-batches: at most the default, and so few that the smallest batch of the run has work for
- * {@link recipeDefaults.sharers} workers, but not so few that handing over their gradients costs more than it gains. The stages
+ * {@link runDefaults.sharers} workers, but not so few that handing over their gradients costs more than it gains. The stages
  * alone decide, not the machine and not `workers`: a sum of gradients is rounded by how it is cut, so a recipe and a seed would
  * give other numbers on a machine with other cores.
  */
@@ -53,39 +65,28 @@ function microBatches(stages: readonly ResolvedStage[]): { sampleRows: number; t
 		return 'batch_size' in stage ? stage.batch_size : 0;
 	});
 	const share = (most: number, batches: readonly number[]) =>
-		Math.min(
-			most,
-			...batches.map((rows) => Math.max(recipeDefaults.fewestRows, Math.ceil(rows / recipeDefaults.sharers))),
-		);
-	return { sampleRows: share(recipeDefaults.sampleRows, sampled), trainRows: share(recipeDefaults.trainRows, updated) };
+		Math.min(most, ...batches.map((rows) => Math.max(runDefaults.fewestRows, Math.ceil(rows / runDefaults.sharers))));
+	return { sampleRows: share(runDefaults.sampleRows, sampled), trainRows: share(runDefaults.trainRows, updated) };
+}
+
+function resolveStage(stage: Stage, context: KeyContext): ResolvedStage {
+	return resolveKeys(stageSchemaOf(stage.type) as { readonly keys: Keys }, stage, context) as ResolvedStage;
 }
 
 function resolveModel(
 	recipe: Recipe,
 	stages: readonly ResolvedStage[],
 	lengths: SequenceLengths | null,
-	machine: Machine,
+	context: KeyContext,
 ): ResolvedModel {
 	const { model } = recipe;
-	if ('path' in model) {
-		const embedded = recipe.engine === 'embedded';
-		return {
-			path: embedded ? machine.resolvePath(model.path) : modelPath(model.path, machine),
-			...(model.revision === undefined ? {} : { revision: model.revision }),
-			...(model.template === undefined ? {} : { template: machine.resolvePath(model.template) }),
-		};
-	}
+	if ('path' in model) return resolveKeys(givenModelSchema, model, context);
 	const completions = stages.flatMap((stage) =>
 		'max_completion_length' in stage ? [stage.max_completion_length ?? 1] : [],
 	);
 	const teaches = stages.some(({ type }) => learnsFromTexts(type));
-	return {
-		layers: model.layers,
-		width: model.width,
-		heads: model.heads,
-		feedForward: model.feedForward ?? 4 * model.width,
-		context: model.context ?? (lengths === null ? null : contextFor(lengths, completions, teaches)),
-	};
+	const needed = lengths === null ? null : contextFor(lengths, completions, teaches);
+	return { ...resolveKeys(newModelSchema, model, context), context: model.context ?? needed };
 }
 
 /**
@@ -102,7 +103,8 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
 	const embedded = recipe.engine === 'embedded';
 	const template = resolveTemplate(recipe.template);
 	const lengths = 'task' in recipe.dataset ? sequenceLengths(createTask(recipe.dataset), template) : null;
-	const stages = recipe.stages.map((stage) => resolveStage(stage, lengths, machine, embedded));
+	const context = keyContext(machine, embedded, lengths);
+	const stages = recipe.stages.map((stage) => resolveStage(stage, context));
 	const workers = recipe.workers ?? Math.min(256, Math.max(1, Math.floor(machine.cores)));
 	return {
 		format: 1,
@@ -113,28 +115,30 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
 		seed: recipe.seed,
 		workers,
 		...microBatches(stages),
-		dataset: resolveDataset(recipe.dataset, embedded, machine),
-		model: resolveModel(recipe, stages, lengths, machine),
+		dataset: resolveDataset(recipe.dataset, context),
+		model: resolveModel(recipe, stages, lengths, context),
 		template: {
 			...template,
 			think: template.think && [...template.think],
 			answer: template.answer && [...template.answer],
 		},
 		rewards: recipe.rewards.map((reward) => resolveReward(reward, machine)),
-		scoring: filled(recipeDefaults.scoring, recipe.scoring),
+		scoring: resolveKeys(scoringSchema, recipe.scoring, context),
 		stages,
-		...(embedded ? {} : { pytorch: resolvePytorch(recipe.pytorch) }),
-		...(recipe.engine === 'ray' ? { ray: resolveRay(recipe.ray, machine) } : {}),
-		evaluate: filled(recipeDefaults.evaluate, recipe.evaluate),
-		checkpoint: filled(recipeDefaults.checkpoint, recipe.checkpoint),
-		log: filled(recipeDefaults.log, recipe.log),
+		...(embedded ? {} : { pytorch: resolveKeys(pytorchSchema, recipe.pytorch, context) }),
+		...(recipe.engine === 'ray' ? { ray: resolveKeys(raySchema, recipe.ray, context) } : {}),
+		evaluate: resolveKeys(evaluationSchema, recipe.evaluate, context),
+		checkpoint: resolveKeys(checkpointSchema, recipe.checkpoint, context),
+		log: resolveKeys(logSchema, recipe.log, context),
 	};
 }
 
 /** A run's recipe that goes on in another engine gets that engine's settings where it has none. */
 export function withEngineSettings(recipe: ResolvedRecipe): ResolvedRecipe {
 	if (recipe.engine === 'embedded' || recipe.pytorch !== undefined) return recipe;
-	return { ...recipe, pytorch: resolvePytorch(undefined) };
+	// None of these settings is a path.
+	const context = keyContext({ cores: 1, resolvePath: (path) => path }, false, null);
+	return { ...recipe, pytorch: resolveKeys(pytorchSchema, {}, context) };
 }
 
 /** Reads a run's recipe.json back; throws `invalid` naming the place. */

@@ -1,5 +1,8 @@
+import { recipeSchema } from '../../protocol/recipe.ts';
+import { isConstant, type KeySchema, keysOf, valueSchema } from '../../protocol/recipeKey.ts';
+import { optimizer } from '../../protocol/stageFields.ts';
 import { flattenRecipe } from '../comparison/recipeDiff.ts';
-import { recipeDefaults } from '../recipe/recipeDefaults.ts';
+import { stageSchemaOf } from '../recipe/filledStage.ts';
 
 /** A key of a resolved recipe whose value is not the default. */
 export interface RecipeChoice {
@@ -10,24 +13,30 @@ export interface RecipeChoice {
 }
 
 type Table = Readonly<Record<string, unknown>>;
-const tableOf = (value: unknown): Table =>
-	typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Table) : {};
+const isTable = (value: unknown): value is Table =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);
+const tableOf = (value: unknown): Table => (isTable(value) ? value : {});
 
 /** Parts of a recipe that have defaults of their own. */
-const parts = ['scoring', 'evaluate', 'checkpoint', 'log', 'pytorch', 'ray'] as const;
+const { scoring, evaluate, checkpoint, log, pytorch, ray } = recipeSchema.entries;
+const parts = Object.entries({ scoring, evaluate, checkpoint, log, pytorch, ray });
 
 function stageDefaults(stage: Table): Table {
-	const type = typeof stage.type === 'string' ? stage.type : '';
-	const isHead = type === 'value-model' || type === 'process-reward-model';
-	const own = Object.hasOwn(recipeDefaults, type) ? tableOf(recipeDefaults[type as keyof typeof recipeDefaults]) : {};
-	const { epsilon } = stage;
-	return {
-		...recipeDefaults.optimiser,
-		...(isHead ? recipeDefaults.head : {}),
-		...own,
-		...(typeof stage.until === 'object' && stage.until !== null ? { until: recipeDefaults.until } : { until: null }),
-		...('epsilon_high' in stage ? { epsilon_high: epsilon } : {}),
-	};
+	const keys = keysOf(stageSchemaOf(String(stage.type)) ?? { keys: optimizer });
+	const until = isTable(stage.until) && keys.until !== undefined ? staticDefaults(keys.until, stage) : null;
+	return { ...staticDefaults({ type: '', keys }, stage), until };
+}
+
+/** Defaults that follow from the declaration and from what is told. */
+function staticDefaults(schema: KeySchema, told: Table): Table {
+	const found: Record<string, unknown> = {};
+	for (const [name, { facts, wrapped }] of Object.entries(valueSchema(schema).keys ?? {})) {
+		const value = facts?.default;
+		if (isTable(value) && 'same' in value) found[name] = told[String(value.same)];
+		else if (isTable(value) && wrapped?.keys) found[name] = staticDefaults(wrapped, tableOf(told[name]));
+		else if (isConstant(value)) found[name] = value;
+	}
+	return found;
 }
 
 /**
@@ -41,7 +50,9 @@ export function recipeChoices(recipe: unknown): RecipeChoice[] {
 		whenBusy: 'queue',
 		stages: stages.map((stage) => stageDefaults(tableOf(stage))),
 	};
-	for (const part of parts) if (typeof told[part] === 'object') preset[part] = recipeDefaults[part];
+	for (const [part, schema] of parts) {
+		if (isTable(told[part])) preset[part] = staticDefaults(schema as unknown as KeySchema, told[part]);
+	}
 	const presets = flattenRecipe(preset);
 	const choices: RecipeChoice[] = [];
 	for (const [key, value] of flattenRecipe(recipe)) {

@@ -13,7 +13,7 @@ import {
 	type ResolvedSftStage,
 	type ResolvedStage,
 } from '../../../core/recipe/resolvedRecipe.ts';
-import { headOfStage, trainsHead } from '../../../protocol/recipe.ts';
+import { headOfStage, trainsHead } from '../../../protocol/headStages.ts';
 import type { Evaluation, EvaluationSettings } from '../../shared/evaluation.ts';
 import { type CourseOptions, RunCourse, type Verdict } from '../../shared/runCourse.ts';
 import type { RewardFailures } from '../../shared/scoreBatch.ts';

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { Disposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
 import { sideTags } from '../../../core/playground/exchangeText.ts';
-import { recipeDefaults } from '../../../core/recipe/recipeDefaults.ts';
 import { decodeResolvedRecipe } from '../../../core/recipe/resolve.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
 import type { AnswerCheck } from '../../../protocol/playgroundMessages.ts';
+import { defaultsOf } from '../../../protocol/recipeKey.ts';
 import type { ScoreRow } from '../../../protocol/scorer.ts';
+import { scoringSchema } from '../../../protocol/scoringSettings.ts';
 import {
 	createScorers,
 	type RecipeScorers,
@@ -153,7 +154,7 @@ function withoutRecipe({ think, answer }: TraceTags): ScorerOptions['recipe'] {
 		rewards: [],
 		template: { name: 'custom', prompt: '{prompt}', think: pair(think), answer: pair(answer) },
 		dataset: { path: '/', prompt: 'prompt', answer: 'answer', solution: 'solution', heldOut: null, heldOutShare: 0 },
-		scoring: recipeDefaults.scoring,
+		scoring: defaultsOf(scoringSchema),
 	};
 }
 

@@ -5,6 +5,7 @@ import { createTask } from '../../../../src/core/dataset/createTask.ts';
 import { parseDatasetLine } from '../../../../src/core/dataset/datasetRows.ts';
 import { datasetPresets } from '../../../../src/core/dataset/presets.ts';
 import { verifiedTask } from '../../../../src/core/dataset/readableHere.ts';
+import { keyContext } from '../../../../src/core/recipe/keyContext.ts';
 import { resolveDataset } from '../../../../src/core/recipe/resolveDataset.ts';
 import { type PresetName, presetNames } from '../../../../src/protocol/recipe.ts';
 import { presetsText } from '../../../scripts/presetsFile.ts';
@@ -72,7 +73,7 @@ describe('known datasets', () => {
 			resolvePath: (path: string) => `/p/${path}`,
 			exists: (path: string) => path === '/p/mine/gsm',
 		};
-		const of = (dataset: object, embedded = false) => resolveDataset(dataset, embedded, machine);
+		const of = (dataset: object, embedded = false) => resolveDataset(dataset, keyContext(machine, embedded, null));
 		const columns = { prompt: 'question', answer: 'answer', solution: 'answer', heldOutShare: 0.1, preset: 'gsm8k' };
 		assert.deepEqual(of({ preset: 'gsm8k' }), {
 			...columns,

@@ -5,7 +5,7 @@ import { updateMetrics } from '../../../../src/core/grpo/stepMetrics.ts';
 import { canonicalName } from '../../../../src/core/metrics/canonicalName.ts';
 import { describeMetric, metricNames } from '../../../../src/core/metrics/catalogue.ts';
 import { metricGroups } from '../../../../src/core/metrics/metricInfo.ts';
-import type { lossTypes } from '../../../../src/protocol/recipe.ts';
+import type { lossTypes } from '../../../../src/protocol/groupStages.ts';
 
 describe('the metric catalog', () => {
 	it('says what each metric is, its unit and over what', () => {

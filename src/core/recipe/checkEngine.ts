@@ -1,0 +1,58 @@
+import { type Recipe, recipeSchema } from '../../protocol/recipe.ts';
+import { type Engine, type KeySchema, valueSchema } from '../../protocol/recipeKey.ts';
+import type { PathFault, Report } from './pathFault.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is Values =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reports each value of a recipe that its engine lacks, as the declarations of the keys say. */
+export function checkEngine(recipe: Recipe, report: Report): void {
+	const engine = recipe.engine === 'embedded' ? 'embedded' : 'pytorch';
+	checkValue(recipeSchema as unknown as KeySchema, recipe, [], { engine, report });
+}
+
+interface Check {
+	readonly engine: Engine;
+	readonly report: Report;
+}
+
+function checkValue(schema: KeySchema, value: unknown, path: PathFault['path'], check: Check): void {
+	if (Array.isArray(value)) {
+		const { item } = schema;
+		if (item !== undefined) for (const [i, one] of value.entries()) checkValue(item, one, [...path, i], check);
+	} else if (isObject(value)) {
+		const entries = entriesFor(schema, value) ?? {};
+		for (const [key, entry] of Object.entries(entries)) checkKey(entry, key, value, path, check);
+	}
+}
+
+function checkKey(entry: KeySchema, key: string, group: Values, path: PathFault['path'], check: Check): void {
+	const value = group[key];
+	if (value === undefined) return;
+	const lack = entry.facts?.lacking?.[check.engine];
+	if (lack !== undefined && (lack.when?.(value, group) ?? value !== false)) {
+		check.report([...path, key], typeof lack.say === 'string' ? lack.say : lack.say(value));
+	}
+	checkValue(valueSchema(entry), value, [...path, key], check);
+}
+
+/** The entries of the object, or of the first among several that knows all keys of the value and its type. */
+function entriesFor(schema: KeySchema, value: Values): KeySchema['entries'] {
+	if (schema.entries !== undefined) return schema.entries;
+	const fits = ({ entries, literals }: Option) =>
+		Object.keys(value).every((key) => Object.hasOwn(entries, key)) &&
+		literals.every((key) => value[key] === entries[key]?.literal);
+	return schema.options?.flatMap(optionOf).find(fits)?.entries;
+}
+
+interface Option {
+	readonly entries: NonNullable<KeySchema['entries']>;
+	/** Keys whose value is fixed. */
+	readonly literals: readonly string[];
+}
+
+function optionOf({ entries }: KeySchema): Option[] {
+	if (entries === undefined) return [];
+	return [{ entries, literals: Object.keys(entries).filter((key) => entries[key]?.literal !== undefined) }];
+}

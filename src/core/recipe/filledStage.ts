@@ -1,0 +1,22 @@
+import { type Stage, type StageSchema, stageSchema } from '../../protocol/recipe.ts';
+import { type Defaults, defaultsOf, type Keys } from '../../protocol/recipeKey.ts';
+import { given } from './recipeValues.ts';
+
+type SchemaOf<T extends Stage['type']> = Extract<
+	StageSchema,
+	{ readonly keys: { readonly type: { readonly literal: T } } }
+>;
+
+/** A stage as it is written, with its constant defaults filled in. */
+export type FilledStage<S extends Stage> = S & Defaults<SchemaOf<S['type']>['keys']>;
+
+/** The declaration of the stages of a type; null: there are none. */
+export function stageSchemaOf(type: string): { readonly keys: Keys } | null {
+	const schema = stageSchema.options.find(({ keys }) => keys.type.literal === type);
+	return (schema as { readonly keys: Keys } | undefined) ?? null;
+}
+
+export function filledStage<S extends Stage>(stage: S): FilledStage<S> {
+	const schema = stageSchemaOf(stage.type) as { readonly keys: Keys };
+	return { ...defaultsOf(schema), ...given(stage) } as FilledStage<S>;
+}

@@ -1,0 +1,49 @@
+import {
+	type Group,
+	type KeyContext,
+	type KeySchema,
+	type Keys,
+	keysOf,
+	type Resolved,
+	valueSchema,
+} from '../../protocol/recipeKey.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+function resolveValue(schema: KeySchema, value: unknown, context: KeyContext): unknown {
+	if (value === null) return null;
+	if (schema.keys !== undefined) return resolveEntries(schema.keys, value as Values, context);
+	if (schema.item?.keys !== undefined) {
+		const { item } = schema;
+		return (value as readonly unknown[]).map((one) => resolveValue(item, one, context));
+	}
+	return schema.place === undefined ? value : context.places[schema.place](value as string);
+}
+
+function resolveEntries(keys: Readonly<Record<string, KeySchema>>, given: Values, context: KeyContext): Values {
+	const resolved: Record<string, unknown> = {};
+	for (const [name, declared] of Object.entries(keys)) {
+		const { derive, facts } = declared;
+		let value = given[name];
+		if (derive !== undefined) value = derive(context, { ...given, ...resolved });
+		else if (value === undefined) value = defaultOf(facts?.default, { ...given, ...resolved }, context);
+		if (value !== undefined) resolved[name] = resolveValue(valueSchema(declared), value, context);
+	}
+	return resolved;
+}
+
+/** The default of a key. @param group the object that it stands in: what is given, and the keys before it resolved */
+function defaultOf(fallback: unknown, group: Values, context: KeyContext): unknown {
+	if (typeof fallback === 'function') return fallback(context, group);
+	if (typeof fallback === 'object' && fallback !== null && 'same' in fallback) return group[String(fallback.same)];
+	return fallback;
+}
+
+/** An object of keys with every default filled in and every path as the run uses it. */
+export function resolveKeys<E extends Keys>(
+	schema: Pick<Group<E>, 'keys'>,
+	given: object | undefined,
+	context: KeyContext,
+): Resolved<E> {
+	return resolveEntries(keysOf(schema), { ...given }, context) as Resolved<E>;
+}

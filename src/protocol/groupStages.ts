@@ -1,0 +1,109 @@
+import { choice, count, flag, real } from './recipeFields.ts';
+import { key, sameAs, stageOf } from './recipeKey.ts';
+import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
+
+/** Stages that hold a completion's reward against those of its group, the other completions of its prompt. */
+
+/** The first four are the embedded engine's, too. */
+export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo'] as const;
+export type LossType = (typeof lossTypes)[number];
+export const embeddedLossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const satisfies readonly LossType[];
+export type EmbeddedLossType = (typeof embeddedLossTypes)[number];
+
+const groups = {
+	...optimizer,
+	num_generations: generations('Completions per prompt, G.', 2, 8),
+	...batches,
+	...scoredSampling,
+};
+
+const beta = (words: string) =>
+	key(real(words, 0, 1000), {
+		default: 0,
+		live: true,
+		alsoCalled: ['kl_coef', 'kl_coeff', 'kl_loss_coef', 'init_kl_coef', 'kl_beta'],
+	});
+
+const clipping = {
+	epsilon: key(real('Lower clip range of the ratio.', 0, 1), {
+		default: 0.2,
+		live: true,
+		alsoCalled: ['clip_ratio', 'cliprange', 'clip_range', 'clip_eps', 'eps_clip'],
+	}),
+	epsilon_high: key(real('Upper clip range of the ratio.', 0, 100), {
+		default: sameAs('epsilon'),
+		live: true,
+		alsoCalled: ['clip_ratio_high', 'eps_clip_high'],
+	}),
+};
+
+const mask_truncated_completions = key(flag('Leave truncated completions out of the loss.'), { default: false });
+
+export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimization.', {
+	...groups,
+	beta: beta('Weight of the KL term; 0 makes no reference forward at all.'),
+	...clipping,
+	loss_type: key(choice(lossTypes, "How token losses are averaged; dapo is TRL's default, too."), {
+		default: 'dapo',
+		lacking: {
+			embedded: {
+				when: (value) => !(embeddedLossTypes as readonly unknown[]).includes(value),
+				say: (value) =>
+					`The embedded engine has no "loss_type" "${value}": choose one of ${embeddedLossTypes.join(', ')}, or set "engine": "pytorch".`,
+			},
+			pytorch: {
+				when: (value, { trainer }) =>
+					value === 'luspo' &&
+					(trainer as { importance_sampling_level?: unknown } | undefined)?.importance_sampling_level !== 'sequence',
+				say: '"luspo" weighs whole sequences: add "trainer": { "importance_sampling_level": "sequence" }.',
+			},
+		},
+	}),
+	scale_rewards: key(choice(['group', 'batch', 'none'], 'Which standard deviation divides the advantages.'), {
+		default: 'group',
+	}),
+	mask_truncated_completions,
+	dynamic_sampling: key(flag('Sample again in place of groups whose rewards are all equal (DAPO).'), {
+		default: false,
+		lacking: {
+			pytorch: { say: 'TRL has no "dynamic_sampling": remove it, or set "engine": "embedded".' },
+		},
+	}),
+	max_resamples: key(count('dynamic_sampling: further generation batches at most.', 1, 64), {
+		default: 3,
+		lacking: {
+			pytorch: {
+				when: (_, { dynamic_sampling }) => dynamic_sampling !== true,
+				say: '"max_resamples" is about "dynamic_sampling", which TRL lacks: remove it.',
+			},
+		},
+	}),
+	skip_dead_groups: key(flag('Leave groups without advantage out of the update where that is exact.'), {
+		// TRL computes every row.
+		default: ({ embedded }): boolean => embedded,
+		or: 'true',
+		lacking: {
+			pytorch: {
+				say: 'TRL computes groups without advantage, too: remove "skip_dead_groups", or set "engine": "embedded".',
+			},
+		},
+	}),
+	control: key(
+		choice(['shuffle'], 'A control experiment: advantages are permuted over the batch, so nothing can be learned.'),
+		{
+			default: null,
+			lacking: {
+				pytorch: {
+					say: 'TRL permutes no advantages: remove "control", or run the experiment with "engine": "embedded".',
+				},
+			},
+		},
+	),
+});
+
+export const rlooStageSchema = stageOf('rloo', 'REINFORCE with a leave-one-out baseline (Ahmadian et al. 2024).', {
+	...groups,
+	beta: beta('Weight of the KL term in the reward.'),
+	...clipping,
+	mask_truncated_completions,
+});
