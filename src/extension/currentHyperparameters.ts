@@ -1,6 +1,9 @@
 import * as v from 'valibot';
+import { stageSchemaOf } from '../core/recipe/filledStage.ts';
 import { type Hyperparameters, hyperparametersSchema } from '../protocol/control.ts';
 import { decode } from '../protocol/decode.ts';
+import { grpoStageSchema } from '../protocol/groupStages.ts';
+import { keysOf, meaningOf } from '../protocol/recipeKey.ts';
 import { readEvents, readResolvedRecipe } from '../runs/runReader.ts';
 
 const names = Object.keys(hyperparametersSchema.entries) as (keyof Hyperparameters)[];
@@ -8,21 +11,11 @@ const names = Object.keys(hyperparametersSchema.entries) as (keyof Hyperparamete
 const recipeSchema = v.looseObject({ stages: v.array(v.looseObject({ type: v.string() })) });
 const changeSchema = v.looseObject({ type: v.literal('hyperparameters'), changes: v.record(v.string(), v.number()) });
 
-/** Of stages that do not compute with all of them. */
-const ofStage: Readonly<Record<string, readonly (keyof Hyperparameters)[]>> = {
-	pretrain: ['learning_rate'],
-	sft: ['learning_rate'],
-	distill: ['learning_rate', 'temperature'],
-	'rejection-sampling': ['temperature'],
-	dpo: ['learning_rate', 'beta'],
-	'reward-model': ['learning_rate'],
-	'process-reward-model': ['learning_rate', 'temperature'],
-	'value-model': ['learning_rate', 'temperature'],
-};
-
-/** What can be changed in a stage; a change is forgotten when it ends. @param stage null: not known, so all of them */
-export function changeable(stage: string | null): readonly (keyof Hyperparameters)[] {
-	return stage !== null && Object.hasOwn(ofStage, stage) ? (ofStage[stage] ?? names) : names;
+/** What can be changed in a stage, with its meaning; a change ends with the stage. @param stage null: unknown, so all */
+export function changeable(stage: string | null): ReadonlyMap<keyof Hyperparameters, string> {
+	const { keys } = stageSchemaOf(stage ?? '') ?? grpoStageSchema;
+	const found = Object.entries(keysOf({ keys })).filter(([, { live }]) => live);
+	return new Map(found.map(([name, key]) => [name as keyof Hyperparameters, meaningOf(key)]));
 }
 
 /** What a run computes with now, as far as its recipe and its recorded changes tell. Unreadable files tell nothing. */

@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { grpoStageSchema } from './groupStages.ts';
+import { liveEntries } from './recipeKey.ts';
 import { runRecordSchema } from './runRecord.ts';
 
 /** Version of the engine's control protocol; a client also speaks the one before. */
@@ -6,13 +8,8 @@ export const controlVersion = 1;
 
 const empty = v.object({});
 
-export const hyperparametersSchema = v.strictObject({
-	learning_rate: v.optional(v.pipe(v.number(), v.minValue(0))),
-	beta: v.optional(v.pipe(v.number(), v.minValue(0))),
-	epsilon: v.optional(v.pipe(v.number(), v.minValue(0))),
-	epsilon_high: v.optional(v.pipe(v.number(), v.minValue(0))),
-	temperature: v.optional(v.pipe(v.number(), v.minValue(0.01))),
-});
+/** What may be changed while a run is running: GRPO has every such key, and other stages some of them. */
+export const hyperparametersSchema = v.strictObject(liveEntries(grpoStageSchema));
 export type Hyperparameters = v.InferOutput<typeof hyperparametersSchema>;
 
 const numbers = v.array(v.number());

@@ -1,5 +1,5 @@
 import { choice, count, flag, real } from './recipeFields.ts';
-import { key, sameAs, stageOf } from './recipeKey.ts';
+import { key, live, sameAs, stageOf } from './recipeKey.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
 /** Stages that hold a completion's reward against those of its group, the other completions of its prompt. */
@@ -18,23 +18,26 @@ const groups = {
 };
 
 const beta = (words: string) =>
-	key(real(words, 0, 1000), {
-		default: 0,
-		live: true,
-		alsoCalled: ['kl_coef', 'kl_coeff', 'kl_loss_coef', 'init_kl_coef', 'kl_beta'],
-	});
+	live(
+		key(real(words, 0, 1000), {
+			default: 0,
+			alsoCalled: ['kl_coef', 'kl_coeff', 'kl_loss_coef', 'init_kl_coef', 'kl_beta'],
+		}),
+	);
 
 const clipping = {
-	epsilon: key(real('Lower clip range of the ratio.', 0, 1), {
-		default: 0.2,
-		live: true,
-		alsoCalled: ['clip_ratio', 'cliprange', 'clip_range', 'clip_eps', 'eps_clip'],
-	}),
-	epsilon_high: key(real('Upper clip range of the ratio.', 0, 100), {
-		default: sameAs('epsilon'),
-		live: true,
-		alsoCalled: ['clip_ratio_high', 'eps_clip_high'],
-	}),
+	epsilon: live(
+		key(real('Lower clip range of the ratio.', 0, 1), {
+			default: 0.2,
+			alsoCalled: ['clip_ratio', 'cliprange', 'clip_range', 'clip_eps', 'eps_clip'],
+		}),
+	),
+	epsilon_high: live(
+		key(real('Upper clip range of the ratio.', 0, 100), {
+			default: sameAs('epsilon'),
+			alsoCalled: ['clip_ratio_high', 'eps_clip_high'],
+		}),
+	),
 };
 
 const mask_truncated_completions = key(flag('Leave truncated completions out of the loss.'), { default: false });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { languageNames } from './builtInRewards.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
-import { derivedKey, group, key, place, stageOf } from './recipeKey.ts';
+import { derivedKey, group, key, live, place, stageOf } from './recipeKey.ts';
 import { batches, batchSize, generations, hubSplit, optimizer, sampling } from './stageFields.ts';
 
 /** Stages that learn from texts which are there, or that make such texts. */
@@ -105,11 +105,12 @@ export const distillStageSchema = stageOf(
 				},
 			},
 		),
-		temperature: key(real('teacher: what divides the logits of both before they are compared.', 0.01, 100), {
-			default: 1,
-			late: true,
-			live: true,
-		}),
+		temperature: live(
+			key(real('teacher: what divides the logits of both before they are compared.', 0.01, 100), {
+				default: 1,
+				late: true,
+			}),
+		),
 		alpha: key(real('teacher: share of cross-entropy with the completions; the rest is the divergence.', 0, 1), {
 			default: 0,
 			late: true,
@@ -195,7 +196,7 @@ export const rejectionSamplingStageSchema = stageOf(
 				),
 				'Files of completions that are mixed in.',
 			),
-			{ default: [] },
+			{ default: (): never[] => [] },
 		),
 	},
 	{

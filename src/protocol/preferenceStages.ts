@@ -1,5 +1,5 @@
 import { real } from './recipeFields.ts';
-import { key, stageOf } from './recipeKey.ts';
+import { key, live, stageOf } from './recipeKey.ts';
 import { batchSize, pairsSchema, updates } from './stageFields.ts';
 
 /** Stages that learn from pairs of a better and a worse completion. */
@@ -8,10 +8,7 @@ const pairs = { ...updates, pairs: pairsSchema, batch_size: batchSize('Pairs per
 
 export const dpoStageSchema = stageOf('dpo', 'Direct preference optimization on pairs (Rafailov et al. 2023).', {
 	...pairs,
-	beta: key(real('How far the policy may leave its reference: larger is nearer.', 0, 1000), {
-		default: 0.1,
-		live: true,
-	}),
+	beta: live(key(real('How far the policy may leave its reference: larger is nearer.', 0, 1000), { default: 0.1 })),
 });
 
 export const rewardModelStageSchema = stageOf('reward-model', 'A reward model from pairs (Bradley-Terry).', pairs);

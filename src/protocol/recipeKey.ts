@@ -30,8 +30,6 @@ export interface Lack {
 }
 
 export interface KeyFacts {
-	/** What somebody may change while a run is running. */
-	readonly live?: true;
 	/** What configurations of other trainers call it (TRL, verl, OpenRLHF, Hugging Face's Trainer): for suggestions. */
 	readonly alsoCalled?: readonly string[];
 	readonly lacking?: Readonly<Partial<Record<Engine, Lack>>>;
@@ -90,6 +88,26 @@ export function withFacts<S extends v.GenericSchema>(schema: S, facts: KeyFacts)
 export type DerivedKey<S> = S & { readonly derive: Computed<unknown> };
 export function derivedKey<S extends v.GenericSchema>(schema: S, derive: Computed<v.InferOutput<S>>): DerivedKey<S> {
 	return { ...schema, derive };
+}
+
+/** A key that may be changed while a run is running. */
+export type LiveKey<S> = S & { readonly live: true };
+export function live<S extends v.GenericSchema>(schema: S): LiveKey<S> {
+	return { ...schema, live: true };
+}
+
+type LiveEntries<E> = {
+	[K in keyof E as E[K] extends { readonly live: true } ? K : never]: v.OptionalSchema<
+		E[K] extends { readonly wrapped: infer S extends v.GenericSchema } ? S : E[K] & v.GenericSchema,
+		undefined
+	>;
+};
+
+/** The keys of an object that may be changed while a run is running, each of which may be left out. */
+export function liveEntries<E extends Keys>(schema: { readonly keys: E }): LiveEntries<E> {
+	const found = Object.entries(keysOf(schema)).filter(([, declared]) => declared.live);
+	const optional = found.map(([name, declared]) => [name, v.optional(valueSchema(declared) as never)]);
+	return Object.fromEntries(optional) as LiveEntries<E>;
 }
 
 /** A path. */
@@ -157,11 +175,16 @@ export interface KeySchema {
 	readonly facts?: KeyFacts & Partial<DefaultFacts<unknown>>;
 	readonly place?: PlaceKind;
 	readonly derive?: Computed<unknown>;
+	readonly live?: true;
 }
 
 /** The keys of an object or of a stage as declarations. */
 export const keysOf = (schema: { readonly keys: Keys }): Readonly<Record<string, KeySchema>> =>
 	schema.keys as unknown as Readonly<Record<string, KeySchema>>;
+
+/** The meaning of a key in words, without a full stop. */
+export const meaningOf = (schema: KeySchema): string =>
+	(v.getDescription(valueSchema(schema) as unknown as v.GenericSchema) ?? '').replace(/\.$/, '');
 
 /** The schema below what makes a key optional. */
 export const valueSchema = (schema: KeySchema): KeySchema => schema.wrapped ?? schema;

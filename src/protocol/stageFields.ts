@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { choice, count, described, real, text } from './recipeFields.ts';
-import { derivedKey, group, key, place, withFacts } from './recipeKey.ts';
+import { derivedKey, group, key, live, place, withFacts } from './recipeKey.ts';
 
 /** What the stages of a recipe share. */
 
@@ -23,10 +23,9 @@ const steps = withFacts(count('Optimizer updates at most.', 1, 10_000_000), {
 });
 
 const rates = {
-	learning_rate: withFacts(real('Peak learning rate of AdamW.', 0, 10), {
-		live: true,
-		alsoCalled: ['lr', 'actor_learning_rate'],
-	}),
+	learning_rate: live(
+		withFacts(real('Peak learning rate of AdamW.', 0, 10), { alsoCalled: ['lr', 'actor_learning_rate'] }),
+	),
 	lr_scheduler_type: key(choice(schedulerNames, 'Shape of the learning rate over the stage.'), {
 		default: 'constant_with_warmup',
 		alsoCalled: ['lr_scheduler', 'scheduler', 'lr_schedule'],
@@ -79,7 +78,7 @@ export const batches = {
 
 const longestEmbedded = 8192;
 
-const temperature = (words: string) => key(real(words, 0.01, 100), { default: 1, live: true });
+const temperature = (words: string) => live(key(real(words, 0.01, 100), { default: 1 }));
 
 /** How completions are sampled. */
 export const sampling = {

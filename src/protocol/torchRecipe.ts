@@ -89,7 +89,7 @@ export const raySchema = group({
 	),
 	restarts: key(count('How often lost workers are replaced before the run crashes.', 0, 1000), { default: 3 }),
 	pip: key(described(v.array(v.string()), 'Packages that the job installs on the cluster.'), {
-		default: [],
+		default: (): never[] => [],
 		or: 'none, they are there',
 	}),
 	environment: key(described(v.record(v.string(), v.string()), 'Environment variables of the job.'), { default: {} }),

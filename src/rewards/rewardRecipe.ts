@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { resolveRecipe } from '../core/recipe/resolve.ts';
+import { resolveChecked } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { readRecipeFile } from '../runs/recipeFile.ts';
 import { machineOf } from '../runs/recipeMachine.ts';
@@ -59,7 +59,7 @@ async function searchRecipes(folders: readonly string[]): Promise<string[]> {
 /** A recipe as a run would have it. Fails with `missing`, `denied`, `invalid`. */
 export async function readRewardRecipe(path: string): Promise<ResolvedRecipe> {
 	const { recipe } = await readRecipeFile(path);
-	return resolveRecipe(recipe, await machineOf(recipe, dirname(path)));
+	return resolveChecked(recipe, await machineOf(recipe, dirname(path)));
 }
 
 const realOf = (path: string) => realpath(path).catch(() => path);

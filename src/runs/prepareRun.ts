@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { Failure } from '../base/failure.ts';
 import { formatPath } from '../core/recipe/parseRecipe.ts';
 import { recipeFiles } from '../core/recipe/recipeFiles.ts';
-import { decodeResolvedRecipe, resolveRecipe, withEngineSettings } from '../core/recipe/resolve.ts';
+import { decodeResolvedRecipe, resolveChecked, withEngineSettings } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
 import { requireInside } from '../files/ownFolder.ts';
@@ -47,7 +47,7 @@ export async function resolveRecipeFile(recipePath: string, changes: RecipeChang
 	const plain = Object.values(changes).every((change) => change === undefined);
 	const written = await readRunRecipe(path, plain ? undefined : (value) => changed(value, changes));
 	try {
-		return resolveRecipe(written, await machineOf(written, dirname(path)));
+		return resolveChecked(written, await machineOf(written, dirname(path)));
 	} catch (error) {
 		if (!(error instanceof Failure) || error.message.includes(path)) throw error;
 		throw new Failure(error.reason, `${path}: ${error.message}`, error.action);

@@ -81,6 +81,11 @@ export function stagePath(run: DiagnosisRun, stage: string, key: string): Recipe
 	return at < 0 ? null : ['stages', at, key];
 }
 
+/** Where a stage sets its clip range; null: it has none. */
+export function clipPaths(run: DiagnosisRun, stage: string): Readonly<Record<'low' | 'high', RecipePath | null>> {
+	return { low: stagePath(run, stage, 'epsilon'), high: stagePath(run, stage, 'epsilon_high') };
+}
+
 /** A key of the recipe itself; null where the recipe is not known. */
 export function recipePath(run: DiagnosisRun, ...path: RecipePath): RecipePath | null {
 	return run.stages.length === 0 ? null : path;

@@ -35,8 +35,8 @@ export type WrittenRecipe = Omit<Recipe, 'stages'> & {
 type ExpandedRecipe = Omit<Recipe, 'stages'> & { readonly stages: readonly PipelineStage[] };
 
 export type PipelineCheck =
-	/** No stage has a name, and none needs one. */
-	| { readonly kind: 'recipe' }
+	/** No stage has a name, and none needs one: the recipe as engines read it. */
+	| { readonly kind: 'recipe'; readonly recipe: Recipe }
 	| {
 			readonly kind: 'pipeline';
 			readonly pipeline: PipelineRecipe;
@@ -59,7 +59,7 @@ export function checkPipeline(written: WrittenRecipe): PipelineCheck {
 		if (written.compare !== undefined) {
 			report(['compare'], `"compare" is a key of pipelines, and no stage has a name: ${unnamedAdvice}.`);
 		}
-		if (faults.length + loops.length === 0) return { kind: 'recipe' };
+		if (faults.length + loops.length === 0) return { kind: 'recipe', recipe: recipe as unknown as Recipe };
 		return { kind: 'faults', faults: [...loops, ...told()] };
 	}
 	checkNames(recipe, places, report);

@@ -2,7 +2,7 @@ import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseEr
 import { Failure } from '../../base/failure.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type PipelineRecipe, pipelineRecipeSchema } from '../../protocol/pipelineRecipe.ts';
-import { type Recipe, recipeSchema } from '../../protocol/recipe.ts';
+import type { Recipe } from '../../protocol/recipe.ts';
 import { compileStage, placeholders } from '../pipeline/compileStage.ts';
 import { orderStages } from '../pipeline/pipelineGraph.ts';
 import { checkPipeline, type WrittenRecipe } from './checkPipeline.ts';
@@ -132,12 +132,10 @@ export function parseRecipe(text: string): ParsedRecipe {
 		if (checked.kind === 'pipeline' && faults.length === 0) {
 			return { ok: true, recipe: firstStage(checked.pipeline), pipeline: checked.pipeline, places: checked.places };
 		}
-		// Without names a recipe is what engines read.
-		const plain = checked.kind === 'recipe' ? decode(recipeSchema, value) : null;
-		if (plain?.ok) {
-			add(checkRecipe(plain.value));
-			if (faults.length === 0) return { ok: true, recipe: plain.value, pipeline: null, places: [] };
-		} else if (plain !== null) add(explainFaults(recipeSchema, value));
+		if (checked.kind === 'recipe') {
+			add(checkRecipe(checked.recipe));
+			if (faults.length === 0) return { ok: true, recipe: checked.recipe, pipeline: null, places: [] };
+		}
 	}
 	if (!decoded.ok && faults.length === 0) {
 		// The explanation missed what the decoder saw: its own words, without a place, are better than none.

@@ -100,6 +100,11 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
 		const others = faults.length > 1 ? ` (${faults.length - 1} more)` : '';
 		throw new Failure('invalid', `The recipe is not valid: ${fault.message}${others}`);
 	}
+	return resolveChecked(recipe, machine);
+}
+
+/** As {@link resolveRecipe}, of a recipe in which {@link checkRecipe} finds no fault, such as one that was just parsed. */
+export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe {
 	const embedded = recipe.engine === 'embedded';
 	const template = resolveTemplate(recipe.template);
 	const lengths = 'task' in recipe.dataset ? sequenceLengths(createTask(recipe.dataset), template) : null;

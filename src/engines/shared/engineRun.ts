@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import { deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
-import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { FileLock } from '../../files/fileLock.ts';
 import { sha256 } from '../../files/sha256.ts';
@@ -11,8 +10,7 @@ import { acquireDevice } from '../../runs/deviceQueue.ts';
 import { startMark } from '../../runs/foreignCode.ts';
 import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
 import { openControl } from '../../runs/runControl.ts';
-import { runFiles } from '../../runs/runFiles.ts';
-import { hasRecord, listCheckpoints, readResolvedRecipe } from '../../runs/runReader.ts';
+import { hasRecord, listCheckpoints } from '../../runs/runReader.ts';
 import { RunRegistry } from '../../runs/runRegistry.ts';
 import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
 import { DiskReserve } from './diskReserve.ts';
@@ -20,6 +18,7 @@ import type { EngineArguments } from './engineArguments.ts';
 import type { EngineProcess } from './engineProcess.ts';
 import type { PolicyAnswers } from './policyAnswers.ts';
 import type { Progress } from './progress.ts';
+import { type RecipeOfRun, recipeOfRun } from './recipeOfRun.ts';
 import { runControls } from './runControls.ts';
 import { RunRewards } from './runRewards.ts';
 import { StepGate } from './stepGate.ts';
@@ -101,6 +100,7 @@ export function runWith(kind: EngineKind, args: RunArguments): EngineProcess {
 class EngineRun {
 	readonly #kind: EngineKind;
 	readonly #args: RunArguments;
+	readonly #recipe: () => Promise<RecipeOfRun>;
 	readonly #gate: StepGate;
 	readonly #crash: Promise<never>;
 	readonly #ended = deferred<void>();
@@ -116,6 +116,7 @@ class EngineRun {
 	constructor(kind: EngineKind, args: RunArguments, gate: StepGate, crash: Promise<never>) {
 		this.#kind = kind;
 		this.#args = args;
+		this.#recipe = recipeOfRun(args.run);
 		this.#gate = gate;
 		this.#crash = crash;
 	}
@@ -152,12 +153,10 @@ class EngineRun {
 
 	async #initial(): Promise<InitialRecord> {
 		const { run, parentCheckpoint } = this.#args;
-		const recipe = await readResolvedRecipe(run)
-			.then(
-				(value) => decodeResolvedRecipe(value, runFiles.recipe),
-				() => null,
-			)
-			.catch(() => null);
+		const recipe = await this.#recipe().then(
+			(read) => read.recipe,
+			() => null,
+		);
 		return {
 			id: basename(run),
 			name: recipe?.name ?? basename(run),
@@ -175,8 +174,7 @@ class EngineRun {
 	async #train(writer: RunWriter): Promise<'finished' | 'stopped'> {
 		const { run } = this.#args;
 		const resume = this.#resume;
-		const value = await readResolvedRecipe(run);
-		const recipe = decodeResolvedRecipe(value, `${run}/${runFiles.recipe}`);
+		const { value, recipe } = await this.#recipe();
 		const hashes = { recipe: sha256(JSON.stringify(value)), rewards: hashRewards(value) };
 		const controls = runControls({
 			gate: this.#gate,

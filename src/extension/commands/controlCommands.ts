@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { type Hyperparameters, hyperparametersSchema } from '../../protocol/control.ts';
-import { decode } from '../../protocol/decode.ts';
+import { type Decoded, decode } from '../../protocol/decode.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { changeable, currentHyperparameters } from '../currentHyperparameters.ts';
 import { commandIds } from '../ids.ts';
@@ -65,20 +65,11 @@ function givenChanges(argument: unknown): Hyperparameters | undefined {
 	return decoded.ok && Object.keys(decoded.value).length > 0 ? decoded.value : undefined;
 }
 
-const meanings: Readonly<Record<keyof Hyperparameters, string>> = {
-	learning_rate: 'Peak learning rate of AdamW',
-	beta: 'Weight of the KL term',
-	epsilon: 'Lower clip range of the ratio',
-	epsilon_high: 'Upper clip range of the ratio',
-	temperature: 'Sampling temperature',
-};
-
 async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 	const current = await currentHyperparameters(view.folder, view.record?.stage ?? null);
-	const names = changeable(view.record?.stage ?? null);
+	const meanings = changeable(view.record?.stage ?? null);
 	const picked = await showQuickPick(
-		names.map((name) => {
-			const detail = meanings[name];
+		[...meanings].map(([name, detail]) => {
 			const value = current[name];
 			return { label: name, detail, name, ...(value === undefined ? {} : { description: String(value) }) };
 		}),
@@ -93,15 +84,15 @@ async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 		prompt: picked.detail,
 		value: picked.description ?? '',
 		validateInput: (input) => {
-			if (changeOf(picked.name, input) !== null) return undefined;
-			return `Enter a number of ${picked.name === 'temperature' ? '0.01' : '0'} or more.`;
+			const change = changeOf(picked.name, input);
+			return change.ok ? undefined : `${picked.name} ${change.faults[0]?.message}.`;
 		},
 	});
-	return text === undefined ? undefined : (changeOf(picked.name, text) ?? undefined);
+	const change = text === undefined ? undefined : changeOf(picked.name, text);
+	return change?.ok ? change.value : undefined;
 }
 
-function changeOf(name: string, input: string): Hyperparameters | null {
+function changeOf(name: string, input: string): Decoded<Hyperparameters> {
 	const value = input.trim() === '' ? Number.NaN : Number(input);
-	const decoded = decode(hyperparametersSchema, { [name]: value });
-	return decoded.ok && Number.isFinite(value) ? decoded.value : null;
+	return decode(hyperparametersSchema, { [name]: value });
 }

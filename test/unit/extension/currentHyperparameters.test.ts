@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { changeable, currentHyperparameters } from '../../../src/extension/currentHyperparameters.ts';
+import { hyperparametersSchema } from '../../../src/protocol/control.ts';
+import { stageSchema } from '../../../src/protocol/recipe.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'hyper-'));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -27,7 +29,18 @@ test('the stage of the recipe, then the recorded changes; unreadable files tell 
 });
 
 test('a stage is offered what it computes with', () => {
-	assert.deepEqual(changeable('sft'), ['learning_rate']);
-	assert.deepEqual(changeable('dpo'), ['learning_rate', 'beta']);
-	for (const stage of ['grpo', 'rloo', null, 'constructor']) assert.equal(changeable(stage).length, 5);
+	const names = (stage: string | null) => [...changeable(stage).keys()];
+	assert.deepEqual(names('sft'), ['learning_rate']);
+	assert.deepEqual(names('dpo'), ['learning_rate', 'beta']);
+	assert.deepEqual(names('ppo'), ['learning_rate', 'temperature']);
+	assert.deepEqual(names('rejection-sampling'), ['temperature']);
+	for (const stage of ['grpo', 'rloo', null, 'constructor']) assert.equal(names(stage).length, 5);
+	assert.equal(changeable('rloo').get('beta'), 'Weight of the KL term in the reward');
+});
+
+test('GRPO has every key that can be changed while a run is running', () => {
+	const names = Object.keys(hyperparametersSchema.entries);
+	for (const { keys } of stageSchema.options) {
+		for (const name of changeable(keys.type.literal).keys()) assert.ok(names.includes(name), name);
+	}
 });

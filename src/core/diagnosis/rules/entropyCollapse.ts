@@ -1,4 +1,5 @@
 import {
+	clipPaths,
 	type DiagnosisRun,
 	type RecipeAdvice,
 	type Row,
@@ -104,7 +105,7 @@ class EntropyWatch implements Watch {
 			);
 		}
 		return recipeAdvice(
-			stagePath(this.#run, stage, 'epsilon_high'),
+			clipPaths(this.#run, stage).high,
 			temperature !== null && temperature < 1 ? '0.28, with temperature 1' : '0.28 (DAPO), with a lower learning_rate',
 		);
 	}

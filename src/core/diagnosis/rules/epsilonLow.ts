@@ -1,4 +1,4 @@
-import { type DiagnosisRun, type Row, recipeAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
+import { clipPaths, type DiagnosisRun, type Row, recipeAdvice, stageSetting } from '../diagnosisRun.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
@@ -28,7 +28,7 @@ class ClipWatch implements Watch {
 		const epsilon = stageSetting(this.#run, row.stage, 'epsilon');
 		const loss = this.#run.stages.findLast(({ type }) => type === row.stage)?.settings.loss_type;
 		if (epsilon === null || epsilon >= limit('epsilonLow') || !tokenLosses.has(loss)) return [];
-		const [path, high] = [stagePath(this.#run, row.stage, 'epsilon'), stagePath(this.#run, row.stage, 'epsilon_high')];
+		const { low: path, high } = clipPaths(this.#run, row.stage);
 		const value = limit('usualEpsilon');
 		return [
 			{

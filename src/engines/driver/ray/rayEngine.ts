@@ -2,7 +2,6 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deferred } from '../../../base/async.ts';
 import { Failure } from '../../../base/failure.ts';
-import { decodeResolvedRecipe } from '../../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import { sha256 } from '../../../files/sha256.ts';
 import type { RunRecord } from '../../../protocol/runRecord.ts';
@@ -10,13 +9,13 @@ import type { ControlServer } from '../../../rpc/controlServer.ts';
 import { startMark } from '../../../runs/foreignCode.ts';
 import { checkRewardCopies, hashRewards } from '../../../runs/rewardCopies.ts';
 import { openControl } from '../../../runs/runControl.ts';
-import { runFiles } from '../../../runs/runFiles.ts';
-import { hasRecord, readResolvedRecipe } from '../../../runs/runReader.ts';
+import { hasRecord } from '../../../runs/runReader.ts';
 import { RunRegistry } from '../../../runs/runRegistry.ts';
 import { type InitialRecord, RunWriter } from '../../../runs/runWriter.ts';
 import { DiskReserve } from '../../shared/diskReserve.ts';
 import type { EngineArguments } from '../../shared/engineArguments.ts';
 import type { EngineProcess } from '../../shared/engineProcess.ts';
+import { type RecipeOfRun, recipeOfRun } from '../../shared/recipeOfRun.ts';
 import { clusterOf } from './clusterAddress.ts';
 import type { JobEnd } from './jobEnd.ts';
 import { JobsApi } from './jobsApi.ts';
@@ -57,6 +56,7 @@ export function runRayEngine(args: RunArguments, options: RayEngineOptions = {})
 
 class RayRun {
 	readonly #args: RunArguments;
+	readonly #recipe: () => Promise<RecipeOfRun>;
 	readonly #options: RayEngineOptions;
 	readonly #stop: AbortController;
 	readonly #crash: Promise<never>;
@@ -68,6 +68,7 @@ class RayRun {
 
 	constructor(args: RunArguments, options: RayEngineOptions, stop: AbortController, crash: Promise<never>) {
 		this.#args = args;
+		this.#recipe = recipeOfRun(args.run);
 		this.#options = options;
 		this.#stop = stop;
 		this.#crash = crash;
@@ -104,9 +105,10 @@ class RayRun {
 
 	async #initial(): Promise<InitialRecord> {
 		const { run, parentCheckpoint } = this.#args;
-		const recipe = await readResolvedRecipe(run)
-			.then((value) => decodeResolvedRecipe(value, runFiles.recipe))
-			.catch(() => null);
+		const recipe = await this.#recipe().then(
+			(read) => read.recipe,
+			() => null,
+		);
 		return {
 			id: basename(run),
 			name: recipe?.name ?? basename(run),
@@ -124,8 +126,7 @@ class RayRun {
 	async #follow(writer: RunWriter): Promise<JobEnd> {
 		const { run, resume, parentCheckpoint } = this.#args;
 		const { environment = process.env } = this.#options;
-		const value = await readResolvedRecipe(run);
-		const recipe = decodeResolvedRecipe(value, `${run}/${runFiles.recipe}`);
+		const { value, recipe } = await this.#recipe();
 		this.#server = await openControl(run, writer.record.id, {
 			serving: false,
 			handlers: rayControls({

@@ -4,6 +4,7 @@ import { type Metrics, metricValue, updateMetrics } from '../../../core/grpo/ste
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
+import { clipRange } from './clipRange.ts';
 import { nextGeneration } from './generationBatch.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { type Part, partition, shuffled, trainingRows, weigh } from './trainingRow.ts';
@@ -45,13 +46,9 @@ async function update(
 		oldLogprobs: row.oldLogprobs,
 		refLogprobs: row.refLogprobs,
 	}));
-	const range = { epsilonLow: stage.epsilon, epsilonHigh: stage.epsilon_high, beta: stage.beta };
+	const range = { ...clipRange(stage), beta: stage.beta };
 	const result = await host.watch.measure('update', () =>
-		host.parts.learner.updateGrpo(
-			rows,
-			{ ...range, temperature: stage.temperature },
-			optimiserSettings(stage, learningRate),
-		),
+		host.parts.learner.updateGrpo(rows, range, optimiserSettings(stage, learningRate)),
 	);
 	checkFinite(result, host.progress.step + 1);
 	const place = new Map(part.kept.map(({ row }, i) => [row, i]));

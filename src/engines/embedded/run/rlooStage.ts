@@ -6,6 +6,7 @@ import { completionKl, leaveOneOutAdvantages } from '../../../core/rloo/leaveOne
 import { sequenceMetrics } from '../../../core/rloo/sequenceLoss.ts';
 import type { PerToken, RlooRow, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
+import { clipRange } from './clipRange.ts';
 import { type GenerationBatch, nextGeneration } from './generationBatch.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { partition, type TrainingRow, trainingRows } from './trainingRow.ts';
@@ -47,13 +48,9 @@ async function update(
 	const rows: RlooRow[] = kept.map(({ rollout: { sample }, advantage, oldLogprobs }) => {
 		return { tokens: sample.tokens, promptLength: sample.promptLength, weight, advantage, oldLogprobs };
 	});
-	const range = { epsilonLow: stage.epsilon, epsilonHigh: stage.epsilon_high };
+	const range = clipRange(stage);
 	const result = await host.watch.measure('update', () =>
-		host.parts.learner.updateRloo(
-			rows,
-			{ ...range, temperature: stage.temperature },
-			optimiserSettings(stage, learningRate),
-		),
+		host.parts.learner.updateRloo(rows, range, optimiserSettings(stage, learningRate)),
 	);
 	checkFinite(result, host.progress.step + 1);
 	const place = new Map(kept.map((row, i) => [row, i]));

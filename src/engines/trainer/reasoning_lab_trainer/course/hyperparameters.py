@@ -6,6 +6,9 @@ from typing import Any
 
 from transformers import Trainer
 
+ATTRIBUTES = {"epsilon": "epsilon_low"}
+"""Attributes of TRL's trainers that are not called as the key of the recipe."""
+
 
 class Hyperparameters:
     """
@@ -25,7 +28,7 @@ class Hyperparameters:
                 continue
             self._told[name] = value
             setter = getattr(self, f"_set_{name}", None)
-            sentence = f"This stage has no {name}." if setter is None else setter(value)
+            sentence = self._set_attribute(name, value) if setter is None else setter(value)
             if sentence is not None:
                 refused.append(sentence)
         return refused
@@ -73,20 +76,13 @@ class Hyperparameters:
         self._liger("beta", value)
         return None
 
-    def _set_epsilon(self, value: float) -> str | None:
-        trainer: Any = self._trainer
-        if not hasattr(trainer, "epsilon_low"):
-            return "This stage has no epsilon."
-        trainer.epsilon_low = value
-        self._liger("epsilon_low", value)
-        return None
-
-    def _set_epsilon_high(self, value: float) -> str | None:
-        trainer: Any = self._trainer
-        if not hasattr(trainer, "epsilon_high"):
-            return "This stage has no epsilon_high."
-        trainer.epsilon_high = value
-        self._liger("epsilon_high", value)
+    def _set_attribute(self, name: str, value: float) -> str | None:
+        """What the loss reads from the trainer each time."""
+        attribute = ATTRIBUTES.get(name, name)
+        if not hasattr(self._trainer, attribute):
+            return f"This stage has no {name}."
+        setattr(self._trainer, attribute, value)
+        self._liger(attribute, value)
         return None
 
     def _set_temperature(self, value: float) -> str | None:

@@ -22,7 +22,8 @@ def draw(logits: torch.Tensor, temperature: float, top_p: float, numbers: list[f
     """
     One token a row of `logits` [rows, vocabulary], by one number from 0 to 1 each. Temperature 0 is greedy; its
     log-probabilities are at temperature 1. `top_p` keeps the fewest most likely tokens that reach it (Holtzman et al.
-    2020, eq. 2); what is told of the distribution is of the whole one, as in `src/engines/embedded/compute/tokenChooser.ts`.
+    2020, eq. 2); what is told of the distribution is of the whole one, as in
+    `src/engines/embedded/compute/tokenChooser.ts`.
     """
     greedy = temperature == 0
     logs = torch.log_softmax(logits.float() if greedy else logits.float() / temperature, dim=-1)

@@ -21,8 +21,8 @@ END_SECONDS = 120.0
 
 class ClusterDriver:
     """
-    `src/engines/driver/main.ts` with `--join`: the trainer comes to it over its socket. It ends with the run, or when this
-    process ends, since that is when its standard input does.
+    `src/engines/driver/main.ts` with `--join`: the trainer comes to it over its socket. It ends with the run, or when
+    this process ends, since that is when its standard input does.
     """
 
     def __init__(self, program: Path, place: Place, parent_checkpoint: str | None) -> None:

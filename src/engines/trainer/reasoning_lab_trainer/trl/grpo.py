@@ -19,12 +19,4 @@ class LabGRPOTrainer(Sampling, GRPOTrainer):
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    settings = stage.settings
-    run_sampling_stage(
-        context,
-        stage,
-        LabGRPOTrainer,
-        GRPOConfig,
-        loss_type=settings["loss_type"],
-        scale_rewards=settings["scale_rewards"],
-    )
+    run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig)

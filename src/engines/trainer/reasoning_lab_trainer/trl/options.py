@@ -109,6 +109,12 @@ def trainer_options(
     return options
 
 
+def settings_by_name(config_class: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a stage that `config_class` has by the same names."""
+    known = {field.name for field in dataclasses.fields(config_class) if field.init}
+    return {name: value for name, value in settings.items() if name in known}
+
+
 def make_config(config_class: type, options: dict[str, Any], where: str) -> Any:
     """The configuration; what TRL itself refuses is said in one sentence."""
     try:

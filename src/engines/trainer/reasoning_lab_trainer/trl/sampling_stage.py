@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..failure import Failure
 from .arguments import training_arguments
+from .options import settings_by_name
 from .references import reference_made_for, restore_adapters, saved_reference
 from .rewards import RewardColumns
 from .sampling import place_dataset
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 
-def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, config_class: Any, **own: Any) -> None:
-    """Makes the trainer and trains. `own`: options of its configuration that no other such trainer has."""
+def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, config_class: Any) -> None:
+    """Makes the trainer and trains."""
     columns = RewardColumns(context, stage.first_step)
     if not columns.functions:
         raise Failure("invalid", f'The stage "{stage.type}" needs at least one reward.', 'Add one to "rewards".')
     arguments = training_arguments(
-        context, stage, config_class, **sampling_options(context, stage), reward_weights=columns.weights, **own
+        context, stage, config_class, **sampling_options(context, stage, config_class), reward_weights=columns.weights
     )
     prompts = stage.settings["prompts_per_step"]
     updates = stage.settings["num_iterations"] * stage.settings["steps_per_generation"]
@@ -44,10 +45,10 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
         context.policy.forget_reference()
 
 
-def sampling_options(context: Context, stage: Stage) -> dict[str, Any]:
+def sampling_options(context: Context, stage: Stage, config_class: type) -> dict[str, Any]:
     """
-    A generation batch of the recipe in TRL's terms: TRL counts parts of a batch by forward passes, the recipe by
-    updates.
+    The stage in TRL's terms. Keys of the recipe have TRL's names and meanings, but for the parts of a generation
+    batch: TRL counts them by forward passes, the recipe by updates.
     """
     settings = stage.settings
     rows = settings["prompts_per_step"] * settings["num_generations"]
@@ -63,17 +64,10 @@ def sampling_options(context: Context, stage: Stage) -> dict[str, Any]:
     micro = next(size for size in range(min(asked, per_update), 0, -1) if per_update % size == 0)
     accumulated = per_update // micro
     return {
+        **settings_by_name(config_class, settings),
         "per_device_train_batch_size": micro,
         "gradient_accumulation_steps": accumulated,
         "steps_per_generation": settings["steps_per_generation"] * accumulated,
-        "num_generations": settings["num_generations"],
-        "num_iterations": settings["num_iterations"],
-        "max_completion_length": settings["max_completion_length"],
-        "temperature": settings["temperature"],
-        "beta": settings["beta"],
-        "epsilon": settings["epsilon"],
-        "epsilon_high": settings["epsilon_high"],
-        "mask_truncated_completions": settings["mask_truncated_completions"],
         # Problems come in the order in which they are put.
         "shuffle_dataset": False,
         **vllm_options(context),

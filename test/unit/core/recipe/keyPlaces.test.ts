@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from '../../../scripts/paths.ts';
+
+/** Code of TypeScript and Python, and what else ships but for generated schemas and recipes as people write them. */
+const folders = ['src', 'webview', 'media'];
+const isCode = (path: string): boolean =>
+	/\.(ts|py|json|mjs)$/.test(path) && !/media.schemas.recipe\.schema\.json$|\.recipe\.json$/.test(path);
+
+/** A key in code: quoted alone, after a dot, before a colon. In sentences it may stand. */
+const key = /(?<=['"`])epsilon_high(?=['"`])|\.epsilon_high\b|\bepsilon_high\b(?=\s*\??:)|_epsilon_high\b/g;
+
+test('a recipe key is declared in one place, and few others name it', () => {
+	const places = folders.flatMap((folder) =>
+		readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+			.map((name) => join(folder, name))
+			.filter(isCode)
+			.flatMap((path) =>
+				[...readFileSync(join(root, path), 'utf8').matchAll(key)].map(() => path.replaceAll('\\', '/')),
+			),
+	);
+	assert.ok(places.length <= 4, places.join(', '));
+	assert.deepEqual(places.sort(), [
+		'src/core/diagnosis/diagnosisRun.ts',
+		'src/engines/driver/ray/verl/verlOverrides.ts',
+		'src/engines/embedded/run/clipRange.ts',
+		'src/protocol/groupStages.ts',
+	]);
+});
