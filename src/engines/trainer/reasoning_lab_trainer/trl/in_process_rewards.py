@@ -105,7 +105,8 @@ def host_module(name: str) -> ModuleType:
     except ModuleNotFoundError:
         pass
     beside = Path(__file__).resolve().parents[3]
-    for folder in (beside / "python", beside / "rewards" / "python"):
+    # In the extension, and among the sources.
+    for folder in (beside / "python", beside.parent / "rewards" / "python"):
         if (folder / HOST).is_dir():
             sys.path.append(os.fspath(folder))
             return import_module(f"{HOST}.{name}")
