@@ -40,6 +40,7 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	query: async () => (await import('./queryVerb.ts')).queryVerb,
 	report: async () => (await import('./reportVerb.ts')).reportVerb,
 	export: async () => (await import('./exportVerb.ts')).exportVerb,
+	mcp: async () => (await import('./mcpVerb.ts')).mcpVerb,
 	feedback: async () => (await import('./feedbackVerb.ts')).feedbackVerb,
 	'export-onnx': async () => (await import('./exportOnnxVerb.ts')).exportOnnxVerb,
 	rescore: async () => (await import('./rescoreVerb.ts')).rescoreVerb,

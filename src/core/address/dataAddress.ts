@@ -1,0 +1,119 @@
+import { Failure } from '../../base/failure.ts';
+
+/** Rollouts that were trained on, or those of evaluations. */
+type Split = 'train' | 'validation';
+
+/** A place in the data of a run, as answers and reports cite it. `run` is the name of its folder. */
+export type DataAddress =
+	| { readonly kind: 'run'; readonly run: string }
+	| { readonly kind: 'metric'; readonly run: string; readonly metric: string; readonly step: number | null }
+	| { readonly kind: 'step'; readonly run: string; readonly split: Split; readonly step: number }
+	| {
+			readonly kind: 'group';
+			readonly run: string;
+			readonly split: Split;
+			readonly step: number;
+			readonly group: number;
+	  }
+	| {
+			readonly kind: 'completion';
+			readonly run: string;
+			readonly split: Split;
+			readonly step: number;
+			readonly group: number;
+			readonly completion: number;
+			/** First and last token, from 0; null: the whole completion. */
+			readonly tokens: readonly [number, number] | null;
+	  };
+
+const longest = 2000;
+
+/** `rl://RUN/step/12/group/3/completion/5#tokens=40-60`; rollouts of evaluations have `?split=validation`. */
+export function formatAddress(address: DataAddress): string {
+	const run = `rl://${encodeURIComponent(address.run)}`;
+	if (address.kind === 'run') return run;
+	if (address.kind === 'metric') {
+		const step = address.step === null ? '' : `?step=${address.step}`;
+		return `${run}/metric/${encodeURIComponent(address.metric)}${step}`;
+	}
+	const split = address.split === 'validation' ? '?split=validation' : '';
+	const step = `${run}/step/${address.step}`;
+	if (address.kind === 'step') return `${step}${split}`;
+	const group = `${step}/group/${address.group}`;
+	if (address.kind === 'group') return `${group}${split}`;
+	const tokens = address.tokens === null ? '' : `#tokens=${address.tokens[0]}-${address.tokens[1]}`;
+	return `${group}/completion/${address.completion}${split}${tokens}`;
+}
+
+/** Reads what `formatAddress` writes. Fails with `invalid`, which names the part that is wrong. */
+export function parseAddress(text: string): DataAddress {
+	const wrong = (what: string) =>
+		new Failure('invalid', `"${text.slice(0, 200)}" is not an address of run data: ${what}.`, `Write ${form}.`);
+	if (text.length > longest) throw wrong(`it is longer than ${longest} characters`);
+	const match = /^rl:\/\/([^/?#]+)((?:\/[^?#]*)?)(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
+	if (match === null) throw wrong('it does not start with rl:// and the name of a run');
+	const [, rawRun = '', path = '', query, fragment] = match;
+	const decoded = (part: string) => {
+		try {
+			return decodeURIComponent(part);
+		} catch {
+			throw wrong(`"${part.slice(0, 40)}" is not encoded correctly`);
+		}
+	};
+	const whole = (part: string | undefined, name: string) => {
+		if (part === undefined || !/^\d{1,15}$/.test(part)) throw wrong(`${name} must be a whole number`);
+		return Number(part);
+	};
+	const run = decoded(rawRun);
+	if (run === '' || run === '.' || run === '..' || /[/\\\0]/.test(run)) throw wrong('the run is not a folder name');
+	const parameters = parametersOf(query);
+	if (parameters === null) throw wrong('what follows "?" must be name=value pairs');
+	const only = (...names: string[]) => {
+		for (const name of parameters.keys()) if (!names.includes(name)) throw wrong(`it has an unknown part "${name}"`);
+	};
+	const parts = path.split('/').slice(1);
+	if (parts.length > 0 && parts.at(-1) === '') throw wrong('it ends in "/"');
+	const kinds = parts.filter((_, i) => i % 2 === 0).join('/');
+	if (fragment !== undefined && kinds !== 'step/group/completion') throw wrong('only a completion has tokens');
+	if (kinds === '') {
+		only();
+		return { kind: 'run', run };
+	}
+	if (kinds === 'metric' && parts.length === 2) {
+		only('step');
+		const step = parameters.get('step');
+		const metric = decoded(parts[1] ?? '');
+		return { kind: 'metric', run, metric, step: step === undefined ? null : whole(step, 'the step') };
+	}
+	if (!['step', 'step/group', 'step/group/completion'].includes(kinds)) throw wrong('it has unknown parts');
+	only('split');
+	const split = parameters.get('split') ?? 'train';
+	if (split !== 'train' && split !== 'validation') throw wrong('the split is train or validation');
+	const step = whole(parts[1], 'the step');
+	if (kinds === 'step') return { kind: 'step', run, split, step };
+	const group = whole(parts[3], 'the group');
+	if (kinds === 'step/group') return { kind: 'group', run, split, step, group };
+	const completion = whole(parts[5], 'the completion');
+	return { kind: 'completion', run, split, step, group, completion, tokens: tokensOf(fragment, wrong) };
+}
+
+const form = 'rl://RUN/step/12/group/3/completion/5#tokens=40-60, or rl://RUN/metric/NAME?step=12';
+
+function parametersOf(query: string | undefined): Map<string, string> | null {
+	const found = new Map<string, string>();
+	for (const pair of query === undefined || query === '' ? [] : query.split('&')) {
+		const [name, value, ...rest] = pair.split('=');
+		if (name === undefined || value === undefined || rest.length > 0 || found.has(name)) return null;
+		found.set(name, value);
+	}
+	return found;
+}
+
+function tokensOf(fragment: string | undefined, wrong: (what: string) => Failure): readonly [number, number] | null {
+	if (fragment === undefined) return null;
+	const range = /^tokens=(\d{1,9})-(\d{1,9})$/.exec(fragment);
+	if (range === null) throw wrong('what follows "#" must be tokens=FIRST-LAST');
+	const [first, last] = [Number(range[1]), Number(range[2])];
+	if (first > last) throw wrong('its first token comes after its last');
+	return [first, last];
+}

@@ -1,0 +1,112 @@
+import { realpath } from 'node:fs/promises';
+import { basename, isAbsolute, resolve, sep } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { RolloutIndex } from '../rolloutIndex/rolloutIndex.ts';
+import { openRun } from '../runs/openRun.ts';
+import type { RunContent } from '../runs/runContent.ts';
+import { findRuns, RunRegistry } from '../runs/runRegistry.ts';
+import { runsBelow } from '../runs/runsBelow.ts';
+
+export interface KnownRun {
+	/** Unique among the known runs: the folder's name, with a number where several have it. */
+	readonly name: string;
+	readonly folder: string;
+}
+
+/** How long a list of runs is believed. */
+const listedMs = 5000;
+
+/** The runs that a server answers for: those below its folders and those that the user has registered. */
+export class Runs {
+	readonly #folders: readonly string[];
+	readonly #registry: RunRegistry | null;
+	#listed: { readonly at: number; readonly runs: Promise<readonly KnownRun[]> } | null = null;
+	readonly #opened = new Map<string, Promise<RunContent>>();
+	#index: Promise<RolloutIndex> | null = null;
+
+	/** @param registry null: only runs below the folders are known */
+	constructor(folders: readonly string[], registry: RunRegistry | null = new RunRegistry()) {
+		this.#folders = folders;
+		this.#registry = registry;
+	}
+
+	/** Nearest folders first, then those registered, newest first. */
+	list(): Promise<readonly KnownRun[]> {
+		if (this.#listed === null || performance.now() - this.#listed.at > listedMs) {
+			const runs = this.#look();
+			this.#listed = { at: performance.now(), runs };
+			runs.catch(() => {
+				this.#listed = null;
+			});
+		}
+		return this.#listed.runs;
+	}
+
+	async #look(): Promise<readonly KnownRun[]> {
+		const found = new Set<string>();
+		for (const folder of this.#folders) {
+			const path = await realpath(folder).catch(() => null);
+			if (path === null) continue;
+			for (const run of await findRuns([path])) found.add(run);
+			for (const run of (await runsBelow(path, { runs: 1000 })).runs) found.add(run.folder);
+		}
+		for (const run of (await this.#registry?.list()) ?? []) found.add(run);
+		for (const run of (await this.#registry?.listForeign()) ?? []) found.add(run);
+		const names = new Map<string, number>();
+		return [...found].map((folder) => {
+			const name = basename(folder);
+			const count = (names.get(name) ?? 0) + 1;
+			names.set(name, count);
+			return { name: count === 1 ? name : `${name}~${count}`, folder };
+		});
+	}
+
+	/** A known run by its name or folder. Fails with `missing`: a path that is not among the known runs is not opened. */
+	async find(named: string): Promise<KnownRun> {
+		const runs = await this.list();
+		const found = runs.find(({ name, folder }) => name === named || folder === named);
+		if (found !== undefined) return found;
+		throw new Failure('missing', `There is no known run "${named.slice(0, 200)}".`, 'Call list_runs for their names.');
+	}
+
+	async open(named: string): Promise<{ readonly run: KnownRun; readonly content: RunContent }> {
+		const run = await this.find(named);
+		let content = this.#opened.get(run.folder);
+		if (content === undefined) {
+			content = openRun(run.folder);
+			this.#opened.set(run.folder, content);
+			content.catch(() => this.#opened.delete(run.folder));
+		}
+		return { run, content: await content };
+	}
+
+	/** The index of rollouts with some runs brought up to date in it; it lives as long as the server. */
+	async index(runs: readonly KnownRun[], signal: AbortSignal): Promise<RolloutIndex> {
+		this.#index ??= RolloutIndex.open({ storage: null });
+		const index = await this.#index;
+		for (const { folder } of runs) await index.index(folder, signal);
+		return index;
+	}
+
+	/**
+	 * A file below the server's folders, links resolved. Fails with `denied` for any other place, `missing` where there is none.
+	 * @param path absolute, or relative to one of the folders
+	 */
+	async fileWithin(path: string): Promise<string> {
+		for (const folder of this.#folders) {
+			const root = await realpath(folder).catch(() => null);
+			if (root === null) continue;
+			const real = await realpath(resolve(root, path)).catch(() => null);
+			if (real?.startsWith(root.endsWith(sep) ? root : root + sep)) return real;
+		}
+		const found = isAbsolute(path) && (await realpath(path).catch(() => null)) !== null;
+		if (found) {
+			throw new Failure('denied', `${path} is not below a folder of this server.`, 'Start the server with --folder.');
+		}
+		throw new Failure('missing', `There is no file ${path} below the folders of this server.`);
+	}
+
+	async dispose(): Promise<void> {
+		await (await this.#index?.catch(() => null))?.close();
+	}
+}

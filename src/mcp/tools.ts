@@ -1,0 +1,23 @@
+import type { Tool } from './tool.ts';
+import { readDataset } from './tools/datasetTools.ts';
+import { query, searchText } from './tools/indexTools.ts';
+import { metrics } from './tools/metricTools.ts';
+import { checkRecipe, compareRuns } from './tools/recipeTools.ts';
+import { readCompletion, readGroup, readStep } from './tools/rolloutTools.ts';
+import { describeRun, diagnose, listRuns } from './tools/runTools.ts';
+
+/** Every tool, in the order in which clients list them. All of them only read. */
+export const tools: readonly Tool[] = [
+	listRuns,
+	describeRun,
+	diagnose,
+	metrics,
+	query,
+	searchText,
+	readStep,
+	readGroup,
+	readCompletion,
+	compareRuns,
+	checkRecipe,
+	readDataset,
+];

@@ -1,0 +1,107 @@
+import * as v from 'valibot';
+import { formatAddress } from '../../core/address/dataAddress.ts';
+import type { RolloutRef, TextHit } from '../../protocol/rolloutIndex.ts';
+import { quote } from '../answer.ts';
+import * as input from '../inputs.ts';
+import type { KnownRun, Runs } from '../runs.ts';
+import { defineTool } from '../tool.ts';
+
+const timeoutMs = 20_000;
+/** Characters of a text cell; the whole text is a call of read_completion away. */
+const cellCharacters = 400;
+
+const named = v.optional(
+	input.described(
+		v.pipe(v.array(v.pipe(v.string(), v.maxLength(4096))), v.minLength(1), v.maxLength(50)),
+		'Names of runs; all known runs if absent. The index also keeps the runs of earlier calls: filter by the column run.',
+	),
+);
+
+async function chosen(runs: Runs, names: readonly string[] | undefined): Promise<readonly KnownRun[]> {
+	return names === undefined ? runs.list() : Promise.all(names.map((name) => runs.find(name)));
+}
+
+const addressOf = (known: readonly KnownRun[], { run, split, step, group, index }: RolloutRef): string | null => {
+	const name = known.find(({ folder }) => folder === run)?.name;
+	if (name === undefined) return null;
+	return formatAddress({ kind: 'completion', run: name, split, step, group, completion: index, tokens: null });
+};
+
+export const query = defineTool({
+	name: 'query',
+	title: 'Query rollouts and metrics with SQL',
+	description:
+		'Run one read-only DuckDB SELECT over the views rollouts, groups, steps, metrics, evaluations and runs of the rollout index. `DESCRIBE rollouts` shows the columns of a view. Use LIMIT and OFFSET to page.',
+	input: v.object({
+		sql: input.text('The statement.', 20_000),
+		runs: named,
+		limit: input.limit(50),
+	}),
+	async run({ sql, runs: names, limit }, { runs, signal }) {
+		const known = await chosen(runs, names);
+		const index = await runs.index(known, signal);
+		const { columns, rows, truncated, refs, millis } = await index.sql({ sql, limit, timeoutMs }, signal);
+		return {
+			columns: columns.map(({ name, type }) => ({ name, type })),
+			rows: rows.map((row) => row.map((cell) => (typeof cell === 'string' ? shortened(cell) : cell))),
+			...(refs === null ? {} : { addresses: refs.map((ref) => (ref === null ? null : addressOf(known, ref))) }),
+			more_rows: truncated,
+			indexed_runs: (await index.status()).runs.length,
+			milliseconds: Math.round(millis),
+		};
+	},
+});
+
+const shortened = (text: string) => (text.length <= cellCharacters ? text : `${text.slice(0, cellCharacters)}...`);
+
+export const searchText = defineTool({
+	name: 'search_text',
+	title: 'Search completions',
+	description:
+		'Find completions that contain a text or match a regular expression, with the text around the first match.',
+	input: v.object({
+		pattern: input.described(v.pipe(v.string(), v.minLength(1), v.maxLength(1000)), 'What to look for.'),
+		regex: v.optional(v.boolean(), false),
+		case_sensitive: v.optional(v.boolean(), false),
+		runs: named,
+		split: v.optional(v.picklist(['train', 'validation'])),
+		from_step: v.optional(input.step),
+		to_step: v.optional(input.step),
+		limit: input.limit(20),
+	}),
+	async run({ pattern, regex, case_sensitive, runs: names, split, from_step, to_step, limit }, { runs, signal }) {
+		const known = await chosen(runs, names);
+		const index = await runs.index(known, signal);
+		const hits: TextHit[] = [];
+		const filter = {
+			runs: known.map(({ folder }) => folder),
+			...(split === undefined ? {} : { split }),
+			...(from_step === undefined && to_step === undefined
+				? {}
+				: {
+						steps: {
+							...(from_step === undefined ? {} : { from: from_step }),
+							...(to_step === undefined ? {} : { to: to_step }),
+						},
+					}),
+		};
+		const outcome = await index.search(
+			{ search: 'mcp', query: { pattern, regex, caseSensitive: case_sensitive }, filter, limit },
+			(news) => hits.push(...news.hits),
+			signal,
+		);
+		return {
+			matching_completions: hits.length,
+			complete: outcome.complete,
+			limits: outcome.limits,
+			items: hits.slice(0, limit).map((hit) => ({
+				address: addressOf(known, hit),
+				step: hit.stepless ? null : hit.step,
+				group: hit.group,
+				completion: hit.index,
+				matches: hit.count,
+				around: quote(`${hit.before}${hit.match}${hit.after}`, cellCharacters),
+			})),
+		};
+	},
+});

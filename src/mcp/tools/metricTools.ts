@@ -1,0 +1,75 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { formatAddress } from '../../core/address/dataAddress.ts';
+import { describeMetric } from '../../core/metrics/catalogue.ts';
+import { didYouMean } from '../../core/recipe/suggest.ts';
+import { pageOf } from '../answer.ts';
+import * as input from '../inputs.ts';
+import { summarize } from '../metricSummary.ts';
+import { defineTool } from '../tool.ts';
+
+export const metrics = defineTool({
+	name: 'read_metrics',
+	title: 'Read metrics',
+	description:
+		'Read metrics of a run. as=summary gives first, last, min, max, mean and the trend of each; as=table gives rows by step, page by page, evenly sampled to at most `points` rows.',
+	input: v.object({
+		run: input.run,
+		names: input.described(
+			v.pipe(v.array(v.pipe(v.string(), v.maxLength(200))), v.minLength(1), v.maxLength(30)),
+			'Metric names, as describe_run lists them.',
+		),
+		as: v.optional(v.picklist(['summary', 'table']), 'summary'),
+		from_step: v.optional(input.step),
+		to_step: v.optional(input.step),
+		points: v.optional(input.described(input.whole(2, 2000), 'Rows that a table is sampled to.'), 100),
+		limit: input.limit(100),
+		cursor: input.cursor,
+	}),
+	async run({ run: named, names, as, from_step, to_step, points, limit, cursor }, { runs, signal }) {
+		const { run, content } = await runs.open(named);
+		const from = from_step ?? Number.NEGATIVE_INFINITY;
+		const to = to_step ?? Number.POSITIVE_INFINITY;
+		const steps: number[] = [];
+		const columns = names.map((): (number | null)[] => []);
+		const known = new Set<string>();
+		for await (const lines of content.metrics(signal)) {
+			for (const { step, values } of lines) {
+				for (const name in values) known.add(name);
+				if (step < from || step > to) continue;
+				steps.push(step);
+				for (const [i, name] of names.entries()) columns[i]?.push(values[name] ?? null);
+			}
+		}
+		const unknown = names.find((name) => !known.has(name));
+		if (unknown !== undefined) {
+			const hint = didYouMean(unknown, [...known]);
+			throw new Failure(
+				'missing',
+				`${run.name} has no metric "${unknown}".${hint === null ? '' : ` ${hint}`}`,
+				'Call describe_run for the names.',
+			);
+		}
+		if (as === 'summary') {
+			return {
+				run: run.name,
+				rows: steps.length,
+				metrics: names.map((name, i) => {
+					const { title, unit, better, explanation } = describeMetric(name, { format: content.format });
+					const address = formatAddress({ kind: 'metric', run: run.name, metric: name, step: null });
+					return { name, title, unit, better, meaning: explanation, address, ...summarize(steps, columns[i] ?? []) };
+				}),
+			};
+		}
+		const picked = evenly(steps.length, points);
+		const rows = picked.map((row) => [steps[row], ...columns.map((column) => column[row])]);
+		const page = pageOf(rows, cursor, limit);
+		return { run: run.name, columns: ['step', ...names], sampled_from: steps.length, ...page };
+	},
+});
+
+/** At most `count` row numbers, evenly spaced, the first and the last among them. */
+export function evenly(rows: number, count: number): number[] {
+	if (rows <= count) return Array.from({ length: rows }, (_, i) => i);
+	return Array.from({ length: count }, (_, i) => Math.round((i * (rows - 1)) / (count - 1)));
+}

@@ -1,0 +1,80 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { recipeDiff } from '../../core/comparison/recipeDiff.ts';
+import { parseRecipe } from '../../core/recipe/parseRecipe.ts';
+import { readJson } from '../../files/safeFile.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import * as input from '../inputs.ts';
+import { summarize } from '../metricSummary.ts';
+import { defineTool } from '../tool.ts';
+
+export const checkRecipe = defineTool({
+	name: 'check_recipe',
+	title: 'Check a recipe',
+	description:
+		'Check the text of a recipe (JSON with comments) and list its errors with line, column and what to do. Nothing is started.',
+	input: v.object({ text: input.text('The text of the recipe.', 200_000) }),
+	async run({ text }) {
+		const parsed = parseRecipe(text);
+		if (!parsed.ok) return { valid: false, errors: parsed.faults.slice(0, 50) };
+		const { recipe, pipeline } = parsed;
+		return {
+			valid: true,
+			engine: recipe.engine ?? 'embedded',
+			stages: (pipeline?.stages ?? recipe.stages).map((stage) => ({
+				type: stage.type,
+				...('name' in stage ? { name: stage.name } : {}),
+			})),
+		};
+	},
+});
+
+const largestRecipe = 4 << 20;
+
+/** undefined: the run keeps no recipe that can be read. */
+const recipeOf = (folder: string): Promise<unknown> =>
+	readJson(folder, runFiles.recipe, largestRecipe).catch(() => undefined);
+
+export const compareRuns = defineTool({
+	name: 'compare_runs',
+	title: 'Compare runs',
+	description:
+		'Compare two to eight runs: recipe keys that differ, and first, last, min, max and mean of metrics that all of them have.',
+	input: v.object({
+		runs: input.described(
+			v.pipe(v.array(v.pipe(v.string(), v.maxLength(4096))), v.minLength(2), v.maxLength(8)),
+			'Names of runs.',
+		),
+		metrics: v.optional(
+			input.described(v.pipe(v.array(v.pipe(v.string(), v.maxLength(200))), v.maxLength(30)), 'Metric names.'),
+			['reward', 'eval/accuracy', 'kl', 'entropy', 'completions/mean_length'],
+		),
+	}),
+	async run({ runs: names, metrics }, { runs, signal }) {
+		if (new Set(names).size < names.length) {
+			throw new Failure('invalid', 'A run is named twice.', 'Name different runs.');
+		}
+		const opened = await Promise.all(names.map((name) => runs.open(name)));
+		const recipes = await Promise.all(opened.map(({ run }) => recipeOf(run.folder)));
+		const { changed, same, without } = recipeDiff(recipes);
+		const table = [];
+		for (const { run, content } of opened) {
+			const steps: number[] = [];
+			const columns = metrics.map((): (number | null)[] => []);
+			for await (const lines of content.metrics(signal)) {
+				for (const { step, values } of lines) {
+					steps.push(step);
+					for (const [i, name] of metrics.entries()) columns[i]?.push(values[name] ?? null);
+				}
+			}
+			const summaries = metrics.map((name, i) => [name, summarize(steps, columns[i] ?? [])] as const);
+			table.push({ run: run.name, metrics: Object.fromEntries(summaries.filter(([, { count }]) => count > 0)) });
+		}
+		return {
+			recipe_differences: changed,
+			equal_keys: same,
+			runs_without_recipe: without.map((i) => names[i]),
+			runs: table,
+		};
+	},
+});

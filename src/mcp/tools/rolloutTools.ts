@@ -1,0 +1,194 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { formatAddress } from '../../core/address/dataAddress.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
+import { pageOf, quote } from '../answer.ts';
+import * as input from '../inputs.ts';
+import { defineTool } from '../tool.ts';
+
+/** A text, or messages as one JSON text. */
+const textOf = (text: RolloutLine['prompt']): string => (typeof text === 'string' ? text : JSON.stringify(text));
+
+async function groupOf(
+	{ content, name }: { content: RunContent; name: string },
+	{ step, group, split }: { step: number; group: number; split: RolloutSplit },
+	signal: AbortSignal,
+): Promise<RolloutLine[]> {
+	const rollouts = await content.open(step, split);
+	try {
+		const found: { readonly index: number; readonly rollout: RolloutLine }[] = [];
+		for await (const { rollout, place } of rollouts.rollouts(signal)) {
+			if (place !== null && place.group === group) found.push({ index: place.index, rollout });
+		}
+		if (found.length === 0) {
+			throw new Failure('missing', `Step ${step} of ${name} has no group ${group}.`, 'Call read_step for its groups.');
+		}
+		return found.sort((a, b) => a.index - b.index).map(({ rollout }) => rollout);
+	} finally {
+		await rollouts.close();
+	}
+}
+
+export const readStep = defineTool({
+	name: 'read_step',
+	title: 'Read a step',
+	description:
+		'List the groups of one step: completions, mean, min and max reward, how many were truncated, and the beginning of the prompt.',
+	input: v.object({
+		run: input.run,
+		step: input.step,
+		split: input.split,
+		limit: input.limit(50),
+		cursor: input.cursor,
+	}),
+	async run({ run: named, step, split, limit, cursor }, { runs, signal }) {
+		const { run, content } = await runs.open(named);
+		const rollouts = await content.open(step, split);
+		const groups = new Map<number, RolloutLine[]>();
+		try {
+			for await (const { rollout, place } of rollouts.rollouts(signal)) {
+				if (place === null) continue;
+				const group = groups.get(place.group);
+				if (group === undefined) groups.set(place.group, [rollout]);
+				else group.push(rollout);
+			}
+		} finally {
+			await rollouts.close();
+		}
+		const page = pageOf(
+			[...groups].sort(([a], [b]) => a - b),
+			cursor,
+			limit,
+		);
+		return {
+			run: run.name,
+			step,
+			...page,
+			items: page.items.map(([group, lines]) => {
+				const rewards = lines.flatMap(({ reward }) => (reward === null ? [] : [reward]));
+				const known = lines.flatMap(({ truncated }) => (truncated === null ? [] : [truncated]));
+				return {
+					group,
+					address: formatAddress({ kind: 'group', run: run.name, split, step, group }),
+					completions: lines.length,
+					mean_reward: rewards.length === 0 ? null : rewards.reduce((sum, one) => sum + one, 0) / rewards.length,
+					min_reward: rewards.length === 0 ? null : Math.min(...rewards),
+					max_reward: rewards.length === 0 ? null : Math.max(...rewards),
+					truncated: known.length === 0 ? null : known.filter((one) => one).length,
+					prompt: quote(textOf(lines[0]?.prompt ?? ''), 200),
+				};
+			}),
+		};
+	},
+});
+
+export const readGroup = defineTool({
+	name: 'read_group',
+	title: 'Read a group',
+	description: 'Read the completions of one group with their rewards and advantages, page by page.',
+	input: v.object({
+		run: input.run,
+		step: input.step,
+		group: input.group,
+		split: input.split,
+		characters: input.characters,
+		limit: input.limit(16),
+		cursor: input.cursor,
+	}),
+	async run({ run: named, step, group, split, characters, limit, cursor }, { runs, signal }) {
+		const { run, content } = await runs.open(named);
+		const lines = await groupOf({ content, name: run.name }, { step, group, split }, signal);
+		const page = pageOf(lines, cursor, limit);
+		return {
+			run: run.name,
+			address: formatAddress({ kind: 'group', run: run.name, split, step, group }),
+			prompt: quote(textOf(lines[0]?.prompt ?? ''), characters),
+			answer: lines[0]?.answer === undefined ? null : quote(String(lines[0].answer), characters),
+			...page,
+			items: page.items.map((line, i) => {
+				const completion = cursor + i;
+				return {
+					completion,
+					address: formatAddress({ kind: 'completion', run: run.name, split, step, group, completion, tokens: null }),
+					...scoresOf(line),
+					text: quote(textOf(line.completion), characters),
+				};
+			}),
+		};
+	},
+});
+
+const scoresOf = ({ reward, rewards, advantage, truncated, tokens }: RolloutLine) => ({
+	reward,
+	rewards,
+	advantage,
+	truncated,
+	tokens: tokens?.text.length ?? null,
+});
+
+export const readCompletion = defineTool({
+	name: 'read_completion',
+	title: 'Read a completion',
+	description:
+		'Read one completion: its text from an offset on, or a range of its tokens with log-probabilities and entropies where the run has them.',
+	input: v.object({
+		run: input.run,
+		step: input.step,
+		group: input.group,
+		completion: input.completion,
+		split: input.split,
+		offset: v.optional(input.described(input.whole(0, 1e9), 'First character of the text.'), 0),
+		characters: input.characters,
+		first_token: v.optional(input.described(input.whole(0, 1e9), 'First token of a range, from 0.')),
+		last_token: v.optional(input.described(input.whole(0, 1e9), 'Last token of the range; at most 200 tokens.')),
+	}),
+	async run({ run: named, step, group, completion, split, offset, characters, ...range }, { runs, signal }) {
+		const { run, content } = await runs.open(named);
+		const lines = await groupOf({ content, name: run.name }, { step, group, split }, signal);
+		const line = lines[completion];
+		if (line === undefined) {
+			throw new Failure(
+				'missing',
+				`Group ${group} of step ${step} has ${lines.length} completions, so there is no ${completion}.`,
+				'Count them from 0.',
+			);
+		}
+		const tokens = tokensOf(line, range.first_token, range.last_token);
+		const cited = tokens === null ? null : ([tokens.first, tokens.last] as const);
+		return {
+			run: run.name,
+			address: formatAddress({ kind: 'completion', run: run.name, split, step, group, completion, tokens: cited }),
+			...scoresOf(line),
+			prompt: quote(textOf(line.prompt), characters),
+			text: quote(textOf(line.completion), characters, offset),
+			...(tokens === null ? {} : { token_range: tokens }),
+		};
+	},
+});
+
+const maxTokens = 200;
+
+function tokensOf({ tokens }: RolloutLine, from: number | undefined, to: number | undefined) {
+	if (from === undefined && to === undefined) return null;
+	if (tokens === undefined) throw new Failure('missing', 'This run does not record tokens.', 'Read the text instead.');
+	const first = from ?? 0;
+	if (first >= tokens.text.length) {
+		throw new Failure('invalid', `The completion has ${tokens.text.length} tokens, so there is no token ${first}.`);
+	}
+	const last = Math.min(to ?? first + maxTokens - 1, tokens.text.length - 1);
+	if (last < first) throw new Failure('invalid', `The range ends at token ${last}, before it begins at ${first}.`);
+	if (last - first >= maxTokens) {
+		throw new Failure('invalid', `The range has ${last - first + 1} tokens.`, `Ask for at most ${maxTokens}.`);
+	}
+	const part = <T>(values: readonly T[] | undefined) => values?.slice(first, last + 1) ?? null;
+	return {
+		first,
+		last,
+		quoted_text: part(tokens.text),
+		logprob: part(tokens.logprob),
+		old_logprob: part(tokens.oldLogprob),
+		ref_logprob: part(tokens.refLogprob),
+		entropy: part(tokens.entropy),
+	};
+}

@@ -1,0 +1,103 @@
+import * as v from 'valibot';
+import { formatAddress } from '../../core/address/dataAddress.ts';
+import { diagnoseRun } from '../../runs/diagnoseRun.ts';
+import type { RunContent } from '../../runs/runContent.ts';
+import { pageOf, quote } from '../answer.ts';
+import * as input from '../inputs.ts';
+import { defineTool } from '../tool.ts';
+
+export const listRuns = defineTool({
+	name: 'list_runs',
+	title: 'List runs',
+	description:
+		'List training runs: name, trainer, status, step, stage, start time. Covers the folders that the server was started with and runs that the user has opened.',
+	input: v.object({ limit: input.limit(50), cursor: input.cursor }),
+	async run({ limit, cursor }, { runs }) {
+		const page = pageOf(await runs.list(), cursor, limit);
+		const items = await Promise.all(
+			page.items.map(async ({ name, folder }) => {
+				try {
+					const { content } = await runs.open(name);
+					return { run: name, folder, address: formatAddress({ kind: 'run', run: name }), ...(await stateOf(content)) };
+				} catch (error) {
+					return { run: name, folder, status: 'unreadable', problem: String(error) };
+				}
+			}),
+		);
+		return { ...page, items };
+	},
+});
+
+async function stateOf(content: RunContent): Promise<object> {
+	const record = await content.record();
+	const { status, step, totalSteps, stage, foreign, engine, created, error } = record;
+	return {
+		trainer: foreign?.title ?? `Reasoning Lab (${engine})`,
+		status,
+		step,
+		total_steps: totalSteps,
+		stage,
+		created: Number.isFinite(created) ? new Date(created * 1000).toISOString() : null,
+		...(error === undefined ? {} : { error: quote(error.message) }),
+	};
+}
+
+export const describeRun = defineTool({
+	name: 'describe_run',
+	title: 'Describe a run',
+	description:
+		'Show what a run holds: its state, steps with rollouts, names of its metrics, evaluations with accuracy and intervals, and what could not be read.',
+	input: v.object({ run: input.run }),
+	async run({ run: named }, { runs, signal }) {
+		const { run, content } = await runs.open(named);
+		const [steps, validation, evaluations] = await Promise.all([
+			content.steps('train'),
+			content.steps('validation'),
+			content.evaluations().catch(() => []),
+		]);
+		const names = new Set<string>();
+		let rows = 0;
+		for await (const lines of content.metrics(signal)) {
+			rows += lines.length;
+			for (const { values } of lines) for (const name in values) if (names.size < 400) names.add(name);
+		}
+		const record = await content.record();
+		return {
+			run: run.name,
+			folder: run.folder,
+			address: formatAddress({ kind: 'run', run: run.name }),
+			...(await stateOf(content)),
+			notes: record.foreign?.notes ?? [],
+			rollout_steps: content.hasSteps ? rangeOf(steps) : null,
+			validation_steps: rangeOf(validation),
+			metric_rows: rows,
+			metrics: [...names],
+			evaluations: evaluations.slice(-50),
+			unreadable: content.faults.slice(0, 20),
+		};
+	},
+});
+
+const rangeOf = (steps: readonly number[]) =>
+	steps.length === 0 ? null : { count: steps.length, first: steps[0], last: steps.at(-1) };
+
+export const diagnose = defineTool({
+	name: 'diagnose_run',
+	title: 'Diagnose a run',
+	description:
+		'Find what goes wrong in a run by rules: reward hacking, KL or entropy problems, dead groups, truncation, failing rewards, wrong answer keys and more. Each finding has evidence, the step where it begins and recipe edits. The most likely cause comes first.',
+	input: v.object({ run: input.run }),
+	async run({ run: named }, { runs, signal }) {
+		const { run, content } = await runs.open(named);
+		const { kind, summary, alerts } = await diagnoseRun(content, { signal });
+		return {
+			run: run.name,
+			result: kind,
+			summary,
+			findings: alerts.map((alert) => ({
+				...alert,
+				address: formatAddress({ kind: 'step', run: run.name, split: 'train', step: alert.step }),
+			})),
+		};
+	},
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Random } from '../../../../src/base/random.ts';
+import { type DataAddress, formatAddress, parseAddress } from '../../../../src/core/address/dataAddress.ts';
+
+const names = ['run', 'a b', 'häßlich', 'x%2Fy', 'a?b#c', '~1', 'r.1-2_3', '日本', '"><img>'];
+
+function anyAddress(random: Random): DataAddress {
+	const run = random.pick(names);
+	const split = random.pick(['train', 'validation'] as const);
+	const at = () => random.int(1000);
+	const [step, group, completion, first] = [at(), at(), at(), at()];
+	return random.pick<DataAddress>([
+		{ kind: 'run', run },
+		{ kind: 'metric', run, metric: random.pick(['reward', 'rewards/accuracy', 'a?b&c=d#e']), step: null },
+		{ kind: 'metric', run, metric: 'eval/pass@1', step },
+		{ kind: 'step', run, split, step },
+		{ kind: 'group', run, split, step, group },
+		{ kind: 'completion', run, split, step, group, completion, tokens: null },
+		{ kind: 'completion', run, split, step, group, completion, tokens: [first, first + at()] },
+	]);
+}
+
+describe('addresses of run data', () => {
+	it('are written as documented', () => {
+		const place = { run: 'my run', split: 'train', step: 12, group: 3, completion: 5 } as const;
+		const text = 'rl://my%20run/step/12/group/3/completion/5#tokens=40-60';
+		assert.equal(formatAddress({ kind: 'completion', ...place, tokens: [40, 60] }), text);
+		assert.equal(
+			formatAddress({ kind: 'group', ...place, split: 'validation' }),
+			'rl://my%20run/step/12/group/3?split=validation',
+		);
+		assert.equal(
+			formatAddress({ kind: 'metric', run: 'r', metric: 'rewards/format', step: 4 }),
+			'rl://r/metric/rewards%2Fformat?step=4',
+		);
+	});
+
+	it('come back as they were', () => {
+		const random = Random.of(5, 'addresses');
+		for (let i = 0; i < 2000; i++) {
+			const address = anyAddress(random);
+			assert.deepEqual(parseAddress(formatAddress(address)), address);
+		}
+	});
+
+	for (const [text, why] of [
+		['http://run/step/1', /start with rl:/],
+		['rl://', /start with rl:/],
+		['rl://..', /not a folder name/],
+		['rl://a%2Fb', /not a folder name/],
+		['rl://a%', /not encoded/],
+		['rl://r/', /ends in/],
+		['rl://r/step/x', /step must be a whole number/],
+		['rl://r/step/-1', /step must be a whole number/],
+		['rl://r/step/1e3', /step must be a whole number/],
+		['rl://r/step/1/completion/2', /unknown parts/],
+		['rl://r/step/1/group/2/completion/3#tokens=9-4', /after its last/],
+		['rl://r/step/1/group/2/completion/3#tokens=4', /tokens=FIRST-LAST/],
+		['rl://r/step/1#tokens=1-2', /only a completion/],
+		['rl://r/step/1?split=test', /train or validation/],
+		['rl://r/step/1?split=train&split=train', /name=value/],
+		['rl://r/step/1?other=1', /unknown part "other"/],
+		['rl://r/metric/a/b', /unknown parts/],
+		[`rl://${'r'.repeat(3000)}`, /longer than/],
+	] as const) {
+		it(`refuse ${text.slice(0, 60)}`, () => {
+			assert.throws(() => parseAddress(text), { reason: 'invalid', message: why });
+		});
+	}
+});
