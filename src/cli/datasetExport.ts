@@ -6,6 +6,7 @@ import type { ProblemSource } from '../core/dataset/problemSource.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
 import { AtomicLines } from '../files/atomicLines.ts';
 import { formatLine } from '../files/jsonLines.ts';
+import type { DatasetPart } from '../protocol/datasetPart.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { taskDatasetSchema, taskNames } from '../protocol/recipe.ts';
 import { problemRow } from '../runs/dataset/taskTable.ts';
@@ -16,7 +17,7 @@ import { type CliOutput, printable } from './cliOutput.ts';
 interface ExportOptions {
 	readonly rows?: number;
 	readonly out?: string;
-	readonly part?: 'training' | 'held-out';
+	readonly part?: DatasetPart;
 	readonly seed?: number;
 	readonly replace?: boolean;
 }
@@ -52,12 +53,7 @@ export async function exportProblems(what: string, options: ExportOptions, outpu
 }
 
 /** Training problems: each row of a file once, in the order of the seed; a generator's without end. */
-function* problemsOf(
-	source: ProblemSource,
-	part: 'training' | 'held-out',
-	seed: number,
-	rows: number,
-): Iterable<Problem> {
+function* problemsOf(source: ProblemSource, part: DatasetPart, seed: number, rows: number): Iterable<Problem> {
 	if (part === 'held-out') {
 		yield* source.heldOut(rows);
 		return;

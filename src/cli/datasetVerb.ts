@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { formatCounted } from '../base/format.ts';
 import type { LengthFacts } from '../core/dataset/hygiene/statistics.ts';
+import { datasetParts } from '../protocol/datasetPart.ts';
 import type { CheckedDataset } from '../runs/dataset/checkDataset.ts';
 import { printable } from './cliOutput.ts';
 import { choice, flag, group, integer, type Options, path, repeatable, text } from './options.ts';
@@ -26,7 +27,7 @@ const options = {
 		replace: flag('Replace an existing file.'),
 	}),
 	...group('export: a task name, {"task": NAME, ...}, or a recipe', {
-		part: choice(['training', 'held-out'], 'PART', 'Which problems (default training).'),
+		part: choice(datasetParts, 'PART', 'Which problems (default training).'),
 		seed: integer('S', 'Training problems of a run with this seed (default 0).'),
 	}),
 	...group('fetch: uses the network and the Python of the PyTorch engine', {

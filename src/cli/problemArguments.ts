@@ -1,31 +1,30 @@
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { type DatasetPart, datasetParts } from '../protocol/datasetPart.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type ProblemsSpec, problemsSpecSchema } from '../protocol/strategyComparison.ts';
 import { findRun } from './findRun.ts';
 import { choice, group, integer, type OptionValues, path, text } from './options.ts';
 
-export type ProblemPart = 'held-out' | 'training';
-
 /**
  * How problems are named on the command line: what `evaluate`, `compare-strategies` and `generate-data` share.
  * @param part default part of generators and runs: held-out problems for measuring, the others for training
  */
-export const problemOptions = (part: ProblemPart) =>
+export const problemOptions = (part: DatasetPart) =>
 	group('Problems', {
 		dataset: path('FILE', 'Problems of a dataset file.'),
 		prompt: text('COLUMN', 'Prompt column of the dataset (default: detected).'),
 		answer: text('COLUMN', 'Answer column of the dataset (default: detected).'),
 		task: text('NAME', 'Problems of a generator: addition, countdown, ..., or {"task": NAME, ...}.'),
 		run: path('RUN', "Problems of a run's dataset."),
-		part: choice(['held-out', 'training'], 'PART', `Part of a generator or a run (default ${part}).`),
+		part: choice(datasetParts, 'PART', `Part of a generator or a run (default ${part}).`),
 		limit: integer('N', 'Only the first N problems (default: all; of a generator 500).'),
 	});
 
 type Values = OptionValues<ReturnType<typeof problemOptions>>;
 
 /** The problems that the options name; undefined: none are named. Fails with `invalid`. */
-export async function problemsOf(values: Values, part: ProblemPart): Promise<ProblemsSpec | undefined> {
+export async function problemsOf(values: Values, part: DatasetPart): Promise<ProblemsSpec | undefined> {
 	const named = (['dataset', 'task', 'run'] as const).filter((name) => values[name] !== undefined);
 	const { limit } = values;
 	if (named.length === 0) return undefined;

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import * as vscode from 'vscode';
+import type { BusyChoice } from '../protocol/recipe.ts';
 import { settingIds } from './ids.ts';
 
 export type NotifyRunEnd = 'always' | 'crash' | 'never';
@@ -10,7 +11,7 @@ export const settings = {
 	nodePath(): string | null {
 		return vscode.workspace.getConfiguration().get<string>(settingIds.nodePath)?.trim() || null;
 	},
-	whenBusy(): 'queue' | 'share' {
+	whenBusy(): BusyChoice {
 		return vscode.workspace.getConfiguration().get<string>(settingIds.whenBusy) === 'share' ? 'share' : 'queue';
 	},
 	showStatusBar(): boolean {

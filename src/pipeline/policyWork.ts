@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import type { DatasetPart } from '../protocol/datasetPart.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 import { plainScorers } from '../protocol/searchSpec.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
@@ -22,7 +23,7 @@ export function policyOf({ recipe, stage }: StageWork): PolicySpec {
 	throw new Failure('invalid', `The stage "${stage.name}" has no policy.`, 'Add "from" with a stage that trains.');
 }
 
-export function problemsOf({ recipe }: StageWork, part: 'training' | 'held-out', limit: number): ProblemsSpec {
+export function problemsOf({ recipe }: StageWork, part: DatasetPart, limit: number): ProblemsSpec {
 	return { from: 'dataset', dataset: { ...recipe.dataset }, seed: recipe.seed, part, limit };
 }
 

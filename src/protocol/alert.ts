@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 
 export const alertLevels = ['info', 'warning', 'error'] as const;
+export type AlertLevel = (typeof alertLevels)[number];
 
 /** A rollout that shows what an alert says; without `index`, a whole group. */
 export const evidenceSchema = v.object({

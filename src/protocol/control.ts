@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { grpoStageSchema } from './groupStages.ts';
-import { liveEntries } from './recipeKey.ts';
+import { liveEntries } from './liveKeys.ts';
 import { runRecordSchema } from './runRecord.ts';
 
 /** Version of the engine's control protocol; a client also speaks the one before. */

@@ -2,6 +2,9 @@ import * as v from 'valibot';
 import { alertLevels, evidenceSchema } from './alert.ts';
 import { runStatuses } from './runRecord.ts';
 
+export const chartExports = ['png', 'csv'] as const;
+export type ChartExport = (typeof chartExports)[number];
+
 /*
  * Messages between the dashboard panel and its webview, in the envelope of webviewMessages.ts. The webview says `ready`
  * when it has (re)started and is answered with a `snapshot`, followed by the rows in chunks. Every event is numbered; the
@@ -207,7 +210,7 @@ export const dashboardRequests = {
 	save: {
 		params: v.object({
 			name: v.pipe(v.string(), v.maxLength(200)),
-			kind: v.picklist(['png', 'csv']),
+			kind: v.picklist(chartExports),
 			bytes: v.pipe(
 				v.instance(Uint8Array),
 				v.check((bytes) => bytes.byteLength <= largestExport, 'is too large to save'),

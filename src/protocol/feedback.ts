@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { rolloutSplits } from './rolloutSplit.ts';
 
 /** A person's rating of a whole completion, the best is 5. */
 export const completionRatings = [1, 2, 3, 4, 5] as const;
@@ -12,7 +13,7 @@ export type PreferenceChoice = (typeof preferenceChoices)[number];
 export const longestFeedbackText = 1_000_000;
 
 const rated = {
-	split: v.picklist(['train', 'validation']),
+	split: v.picklist(rolloutSplits),
 	step: v.number(),
 	group: v.number(),
 	index: v.number(),

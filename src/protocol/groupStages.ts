@@ -10,6 +10,10 @@ export type LossType = (typeof lossTypes)[number];
 export const embeddedLossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const satisfies readonly LossType[];
 export type EmbeddedLossType = (typeof embeddedLossTypes)[number];
 
+/** What divides the advantages: a standard deviation of rewards, or nothing. */
+export const rewardScales = ['group', 'batch', 'none'] as const;
+export type ScaleRewards = (typeof rewardScales)[number];
+
 const groups = {
 	...optimizer,
 	num_generations: generations('Completions per prompt, G.', 2, 8),
@@ -62,7 +66,7 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 			},
 		},
 	}),
-	scale_rewards: key(choice(['group', 'batch', 'none'], 'Which standard deviation divides the advantages.'), {
+	scale_rewards: key(choice(rewardScales, 'Which standard deviation divides the advantages.'), {
 		default: 'group',
 	}),
 	mask_truncated_completions,

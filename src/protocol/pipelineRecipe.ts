@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { builtInRewardSchema, rewardModelOptions } from './builtInRewards.ts';
+import { datasetParts } from './datasetPart.ts';
 import { maxMixedIn, mixedInSchema, rejectionSamplingStageSchema } from './imitationStages.ts';
 import {
 	evaluationSchema,
@@ -153,8 +154,6 @@ const scorer = (words: string) =>
 		),
 	);
 
-export const parts = ['training', 'held-out'] as const;
-
 export const searchStageSchema = stageOf('search', 'Searches with a policy, whose results are training data.', {
 	strategy: key(text('A strategy by its name.'), { default: 'self-consistency' }),
 	params: bareKey(described(v.record(v.string(), v.unknown()), 'Parameters of the strategy.')),
@@ -178,7 +177,7 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy, whos
 		),
 	),
 	problems: key(count('Problems that are searched.', 1, 1_000_000), { default: 200 }),
-	part: key(choice(parts, 'Which problems of the dataset.'), { default: 'training' }),
+	part: key(choice(datasetParts, 'Which problems of the dataset.'), { default: 'training' }),
 	export: key(
 		described(
 			v.pipe(v.array(choice(dataKinds, 'A kind of data.')), v.minLength(1, 'needs at least one kind of data')),
@@ -202,7 +201,7 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy, whos
 
 export const evaluateStageSchema = stageOf('evaluate', 'Measures a policy: pass@1, pass@k, cons@k with intervals.', {
 	problems: key(count('Questions.', 1, 1_000_000), { default: 256 }),
-	part: key(choice(parts, 'Which problems of the dataset.'), { default: 'held-out' }),
+	part: key(choice(datasetParts, 'Which problems of the dataset.'), { default: 'held-out' }),
 	samples: key(count('Completions of each question.', 1, 1024), { default: 1 }),
 	protocol: bareKey(
 		choice(['r1'], 'r1: temperature 0.6, top_p 0.95 and 16 samples, where they are not given (DeepSeek-R1).'),

@@ -1,5 +1,9 @@
 import * as v from 'valibot';
 
+/** How an OpenAI-compatible server is asked. */
+export const policyApis = ['chat', 'completions'] as const;
+export type PolicyApi = (typeof policyApis)[number];
+
 const text = v.pipe(v.string(), v.minLength(1));
 const positive = v.pipe(v.number(), v.minValue(0));
 
@@ -35,7 +39,7 @@ export const policySpecSchema = v.variant('kind', [
 		/** With the path up to /v1. */
 		baseUrl: text,
 		model: text,
-		api: v.optional(v.picklist(['chat', 'completions']), 'chat'),
+		api: v.optional(v.picklist(policyApis), 'chat'),
 		/** Name of an environment variable that holds the key, for the command line. */
 		keyVariable: v.optional(text),
 		/** System message for chat; template with {prompt} for completions. */

@@ -8,6 +8,7 @@ import {
 	textHitSchema,
 	textQuerySchema,
 } from './rolloutIndex.ts';
+import { tableExports } from './tableExport.ts';
 
 /*
  * Messages between the query panel and its webview, in the envelope of webviewMessages.ts. The webview says `ready` when it
@@ -134,7 +135,7 @@ export const queryRequests = {
 	search: { params: v.object({ id: count, question: questionSchema }), result: searchEndSchema },
 	/** Asks for a file name and writes the whole result of a statement. */
 	export: {
-		params: v.object({ id: count, statement, format: v.picklist(['csv', 'parquet']), name: v.string() }),
+		params: v.object({ id: count, statement, format: v.picklist(tableExports), name: v.string() }),
 		result: v.object({ saved: v.boolean(), rows: count, bytes: count }),
 	},
 	/** Asks for a file name and writes the text: hits as CSV. */

@@ -208,6 +208,7 @@ export const logSchema = group({
 });
 
 export const busyChoices = ['queue', 'share'] as const;
+export type BusyChoice = (typeof busyChoices)[number];
 
 export const recipeSchema = v.strictObject({
 	$schema: v.optional(described(v.string(), 'Where the schema of recipes lies, for other editors.')),

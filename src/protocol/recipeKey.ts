@@ -2,7 +2,7 @@ import * as v from 'valibot';
 
 /*
  * A key of a recipe is declared once: its values and meaning as a schema, and beside it the facts below. From the
- * declaration follow the schema that decodes recipes, the one of resolved recipes, the resolution of defaults
+ * declaration follow the schema that decodes recipes, the one of resolved recipes (resolvedKeys.ts), the resolution of defaults
  * (src/core/recipe/resolveKeys.ts), what an engine lacks (src/core/recipe/checkEngine.ts), what can be changed while a run is
  * running (liveKeys.ts), media/schemas/recipe.schema.json and the tables of docs/recipe.md.
  */
@@ -96,20 +96,6 @@ export function live<S extends v.GenericSchema>(schema: S): LiveKey<S> {
 	return { ...schema, live: true };
 }
 
-type LiveEntries<E> = {
-	[K in keyof E as E[K] extends { readonly live: true } ? K : never]: v.OptionalSchema<
-		E[K] extends { readonly wrapped: infer S extends v.GenericSchema } ? S : E[K] & v.GenericSchema,
-		undefined
-	>;
-};
-
-/** The keys of an object that may be changed while a run is running, each of which may be left out. */
-export function liveEntries<E extends Keys>(schema: { readonly keys: E }): LiveEntries<E> {
-	const found = Object.entries(keysOf(schema)).filter(([, declared]) => declared.live);
-	const optional = found.map(([name, declared]) => [name, v.optional(valueSchema(declared) as never)]);
-	return Object.fromEntries(optional) as LiveEntries<E>;
-}
-
 /** A path. */
 export function place<S extends v.GenericSchema>(kind: PlaceKind, schema: S): S {
 	return { ...schema, place: kind };
@@ -138,31 +124,6 @@ export function stageOf<const T extends string, const E extends Keys>(
 	return group({ type: withFacts(literal, { lacking }), ...keys });
 }
 
-type Flat<T> = { [K in keyof T]: T[K] };
-type ResultOf<D> = D extends (...args: never[]) => infer R ? R : D;
-
-/** What a value of a schema is in a resolved recipe. */
-export type ResolvedValue<S> = S extends { readonly keys: infer E }
-	? Resolved<E>
-	: S extends { readonly type: 'array'; readonly item: infer I }
-		? ResolvedValue<I>[]
-		: S extends v.GenericSchema
-			? v.InferOutput<S>
-			: never;
-
-type ResolvedKey<K> = K extends { readonly wrapped: infer S; readonly facts: DefaultFacts<infer D> }
-	? ResolvedValue<S> | Extract<ResultOf<D>, null | undefined>
-	: ResolvedValue<K>;
-
-type MissingKeys<E> = { [K in keyof E]: undefined extends ResolvedKey<E[K]> ? K : never }[keyof E];
-
-/** An object of keys in a resolved recipe: every default filled in. */
-export type Resolved<E> = Flat<
-	{ -readonly [K in Exclude<keyof E, MissingKeys<E>>]: ResolvedKey<E[K]> } & {
-		-readonly [K in MissingKeys<E>]?: ResolvedKey<E[K]>;
-	}
->;
-
 /** A schema as far as declarations are read. */
 export interface KeySchema {
 	readonly type: string;
@@ -188,50 +149,3 @@ export const meaningOf = (schema: KeySchema): string =>
 
 /** The schema below what makes a key optional. */
 export const valueSchema = (schema: KeySchema): KeySchema => schema.wrapped ?? schema;
-
-function resolvedOf(schema: KeySchema): v.GenericSchema {
-	if (schema.keys !== undefined) return resolvedSchema(schema.keys as unknown as Keys);
-	if (schema.type === 'array' && schema.item?.keys !== undefined) return v.array(resolvedOf(schema.item));
-	return schema as unknown as v.GenericSchema;
-}
-
-/** The schema of an object of keys in a resolved recipe. */
-export function resolvedSchema<E extends Keys>(keys: E): v.GenericSchema<unknown, Resolved<E>> {
-	const entries = Object.entries(keysOf({ keys })).map(([name, schema]) => {
-		const value = resolvedOf(valueSchema(schema));
-		const { facts } = schema;
-		if (facts?.maybe) return [name, v.optional(value)];
-		const whole = facts?.default === null ? v.nullable(value) : value;
-		return [name, facts?.late ? v.optional(whole, facts.default as never) : whole];
-	});
-	return v.strictObject(Object.fromEntries(entries)) as unknown as v.GenericSchema<unknown, Resolved<E>>;
-}
-
-type Constant<D> = D extends SameAs | ((...args: never[]) => unknown) | null ? never : D;
-/** The defaults that are constants. */
-export type Defaults<E> = {
-	readonly [K in keyof E as E[K] extends { readonly facts: DefaultFacts<infer D> }
-		? [Constant<D>] extends [never]
-			? never
-			: K
-		: never]: E[K] extends { readonly wrapped: infer S } ? ResolvedValue<S> : never;
-};
-
-/** Whether a default is a value and not a rule. */
-export const isConstant = (value: unknown): boolean =>
-	value !== undefined &&
-	typeof value !== 'function' &&
-	!(typeof value === 'object' && value !== null && 'same' in value);
-
-/** Defaults that are constants; of an object that is there by default also its own. */
-export function defaultsOf<E extends Keys>(schema: { readonly keys: E }): Defaults<E> {
-	const found: Record<string, unknown> = {};
-	for (const [name, declared] of Object.entries(keysOf(schema))) {
-		const value = declared.facts?.default;
-		if (value === null || !isConstant(value)) continue;
-		const { keys } = valueSchema(declared);
-		found[name] =
-			keys === undefined ? value : { ...defaultsOf({ keys: keys as unknown as Keys }), ...(value as object) };
-	}
-	return found as Defaults<E>;
-}

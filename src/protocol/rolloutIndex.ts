@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { rolloutSplits } from './rolloutSplit.ts';
+import { tableExports } from './tableExport.ts';
 
 /*
  * Messages between the index worker (src/rolloutIndex/main.ts, a process of its own) and who uses it: the extension, by JSON-RPC over
@@ -6,13 +8,12 @@ import * as v from 'valibot';
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
-const splits = ['train', 'validation'] as const;
 
 /** One rollout, by what everything that opens rollouts takes. */
 export const rolloutRefSchema = v.object({
 	/** Run folder. */
 	run: v.string(),
-	split: v.picklist(splits),
+	split: v.picklist(rolloutSplits),
 	/** `noStep` where its trainer records none. */
 	step: v.number(),
 	group: v.number(),
@@ -76,7 +77,7 @@ export type ResultTable = v.InferOutput<typeof resultTableSchema>;
 /** Which rollouts; what is absent does not filter. All must hold. */
 export const rolloutFilterSchema = v.object({
 	runs: v.optional(v.array(v.string())),
-	split: v.optional(v.picklist(splits)),
+	split: v.optional(v.picklist(rolloutSplits)),
 	steps: v.optional(v.object({ from: v.optional(v.number()), to: v.optional(v.number()) })),
 	groups: v.optional(v.array(v.object({ step: v.number(), group: v.number() }))),
 	/** The same prompt over training. */
@@ -190,7 +191,7 @@ export const indexRequests = {
 	places: {
 		params: v.object({
 			run: v.string(),
-			split: v.picklist(splits),
+			split: v.picklist(rolloutSplits),
 			step: v.number(),
 			group: v.number(),
 		}),
@@ -220,7 +221,7 @@ export const indexRequests = {
 		params: v.object({
 			sql: v.string(),
 			path: v.string(),
-			format: v.picklist(['csv', 'parquet']),
+			format: v.picklist(tableExports),
 			parameters: v.optional(parametersSchema),
 		}),
 		result: v.object({ rows: count, bytes: count }),

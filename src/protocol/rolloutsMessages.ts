@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { rolloutSplits } from './rolloutSplit.ts';
 import { runStatuses } from './runRecord.ts';
 
 /*
@@ -22,10 +23,6 @@ export const stepColumnsSchema = v.object({
 	dead: v.array(nullableNumber),
 });
 export type StepColumns = v.InferOutput<typeof stepColumnsSchema>;
-
-/** Which rollouts: those that were trained on, or those of evaluations during training. */
-export const rolloutSplits = ['train', 'validation'] as const;
-export type Split = (typeof rolloutSplits)[number];
 
 export const runHeaderSchema = v.object({
 	/** Folder of the run: kept in the webview's state, so that the panel can be revived. */

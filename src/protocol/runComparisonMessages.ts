@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { comparedRuns } from './comparedRuns.ts';
+import { rolloutSplits } from './rolloutSplit.ts';
 import { runStatuses } from './runRecord.ts';
 
 /*
@@ -121,7 +122,7 @@ export const promptSideSchema = v.object({
 	shown: v.nullable(
 		v.object({
 			step: v.number(),
-			split: v.picklist(['train', 'validation']),
+			split: v.picklist(rolloutSplits),
 			group: v.number(),
 			completions: v.array(promptCompletionSchema),
 			/** Completions of the group beyond those. */
@@ -189,7 +190,7 @@ export const comparisonRequests = {
 	},
 	/** A group in the rollouts panel of its run. */
 	openRollouts: {
-		params: v.object({ run: count, split: v.picklist(['train', 'validation']), step: v.number(), group: v.number() }),
+		params: v.object({ run: count, split: v.picklist(rolloutSplits), step: v.number(), group: v.number() }),
 		result: done,
 	},
 } as const;

@@ -21,6 +21,8 @@ export type ForeignRun = v.InferOutput<typeof foreignRunSchema>;
 
 export const runStatuses = ['starting', 'running', 'paused', 'finished', 'stopped', 'crashed'] as const;
 export type RunStatus = (typeof runStatuses)[number];
+/** How a run ends that neither crashes nor is refused. */
+export type OrderlyEnd = Extract<RunStatus, 'finished' | 'stopped'>;
 
 /** run.json: identity and state of a run. Unknown fields are kept. Times are seconds since the epoch. */
 export const runRecordSchema = v.looseObject({

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { rolloutSplits } from './rolloutSplit.ts';
 
 /** A person's judgement of a step of thinking, as PRM800K has them: wrong, neutral, right. */
 export const stepRatings = [-1, 0, 1] as const;
@@ -11,7 +12,7 @@ export type StepRating = (typeof stepRatings)[number];
 export const rolloutLabelsSchema = v.looseObject({
 	format: v.literal(1),
 	time: v.number(),
-	split: v.picklist(['train', 'validation']),
+	split: v.picklist(rolloutSplits),
 	step: v.number(),
 	group: v.number(),
 	index: v.number(),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { benchmarkNames } from './benchmarks.ts';
+import { datasetParts } from './datasetPart.ts';
 import { policySpecSchema } from './policySpec.ts';
 import { taskDatasetSchema } from './recipe.ts';
 import { samplingSpecSchema, scorerSpecSchema, searchSpecSchema } from './searchSpec.ts';
@@ -18,7 +19,7 @@ const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const record = v.record(v.string(), v.unknown());
 
-const parts = v.picklist(['held-out', 'training']);
+const parts = v.picklist(datasetParts);
 
 /** Where problems come from. `limit`: the first so many; default: all that there are, of a generator 500. */
 export const problemsSpecSchema = v.variant('from', [

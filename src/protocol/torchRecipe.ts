@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
-import { group, key, place, type ResolvedValue } from './recipeKey.ts';
+import { group, key, place } from './recipeKey.ts';
+import type { ResolvedValue } from './resolvedKeys.ts';
 
 /** What only the pytorch and ray engines read in a recipe. */
 

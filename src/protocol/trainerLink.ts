@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { alertLevels } from './alert.ts';
 import { hyperparametersSchema } from './control.ts';
 import { rolloutLineSchema } from './rolloutLine.ts';
 
@@ -316,7 +317,7 @@ export const trainerLinkMethods = {
 		result: orders,
 	},
 	alert: {
-		params: v.object({ level: v.picklist(['info', 'warning', 'error']), message: v.string() }),
+		params: v.object({ level: v.picklist(alertLevels), message: v.string() }),
 		result: v.object({}),
 	},
 	/** Why it cannot go on; its last words. Where a checkpoint can still be written, it has asked for orders before. */

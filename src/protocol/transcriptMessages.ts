@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { rolloutSplits } from './rolloutSplit.ts';
 
 /*
  * Messages between a transcript panel and its webview, in the envelope of webviewMessages.ts. The panel hands over the
@@ -16,7 +17,7 @@ export const transcriptPlaceSchema = v.variant('kind', [
 		kind: v.literal('rollout'),
 		/** The run's folder. */
 		run: path,
-		split: v.picklist(['train', 'validation']),
+		split: v.picklist(rolloutSplits),
 		step: v.number(),
 		group: v.number(),
 		index: v.number(),

@@ -4,6 +4,10 @@ import { comparedGroupSchema, comparisonSchema } from './comparison.ts';
 import { lineCoverageSchema } from './rewardHost.ts';
 import { expectationSchema, rowSources, verificationStatisticsSchema, verifiedRowSchema } from './verification.ts';
 
+/** Views of one reward. */
+export const resultsViews = ['verification', 'audit', 'comparison'] as const;
+export type ResultsView = (typeof resultsViews)[number];
+
 /*
  * Messages between a results panel and its webview, in the envelope of webviewMessages.ts. `ready` is always answered with
  * a complete `snapshot`; a `status` is complete too, and names the result that it is about: a webview that has another one
@@ -206,7 +210,7 @@ export const resultCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('cancel') }),
 	v.object({ type: v.literal('choosePart'), part: resultPartSchema }),
 	/** Other views of the same reward. */
-	v.object({ type: v.literal('openView'), view: v.picklist(['verification', 'audit', 'comparison']) }),
+	v.object({ type: v.literal('openView'), view: v.picklist(resultsViews) }),
 	/** The reward file, at a line (from 1) or at the reward. */
 	v.object({ type: v.literal('openFile'), line: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))) }),
 	/** What the reward printed. */

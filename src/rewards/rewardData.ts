@@ -4,6 +4,7 @@ import { basename, dirname, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { createTask } from '../core/dataset/createTask.ts';
 import { onlyTrainerReads, verifiedTask } from '../core/dataset/readableHere.ts';
+import type { ScaleRewards } from '../core/grpo/advantages.ts';
 import { keyContext } from '../core/recipe/keyContext.ts';
 import { resolveDataset } from '../core/recipe/resolveDataset.ts';
 import type { ResolvedDataset, ResolvedReward } from '../core/recipe/resolvedRecipe.ts';
@@ -43,7 +44,7 @@ export interface RewardData {
 	readonly context: RewardContext;
 	/** The other rewards of the recipe; also those of the same file, if the recipe names only some of them. */
 	readonly others: readonly ResolvedReward[];
-	readonly scaleRewards: 'group' | 'batch' | 'none';
+	readonly scaleRewards: ScaleRewards;
 	readonly remarks: readonly string[];
 	/** Files on which this depends, beside the reward file: a change of one may change the data. */
 	readonly files: readonly string[];

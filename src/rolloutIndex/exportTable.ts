@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rename, rm, stat } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 import { spreadsheetText } from '../core/text/spreadsheetText.ts';
+import type { TableExport } from '../protocol/tableExport.ts';
 import { Database, type SqlResult } from './duckdb.ts';
 
 /**
@@ -11,7 +12,7 @@ import { Database, type SqlResult } from './duckdb.ts';
 export async function exportTable(
 	result: SqlResult,
 	path: string,
-	format: 'csv' | 'parquet',
+	format: TableExport,
 ): Promise<{ rows: number; bytes: number }> {
 	const temporary = `${path}.${randomBytes(6).toString('hex')}`;
 	const database = await Database.open({ path: null, memoryMb: 400, threads: 2, spill: null, files: true });

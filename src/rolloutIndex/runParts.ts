@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { AbortSignalLike } from '../base/async.ts';
 import { checkAborted } from '../base/async.ts';
 import { listFolder, openRegular } from '../files/safeFile.ts';
+import { rolloutSplits } from '../protocol/rolloutSplit.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
 import { ForeignRun } from '../runs/importers/foreignRun.ts';
 import { openRun } from '../runs/openRun.ts';
@@ -27,7 +28,7 @@ export interface RunPart {
 export async function listParts(content: RunContent, signal?: AbortSignalLike): Promise<RunPart[]> {
 	if (content.format === ownFormat) return await ownParts(content.folder, signal);
 	const parts: RunPart[] = [];
-	for (const split of ['train', 'validation'] as const) {
+	for (const split of rolloutSplits) {
 		for (const step of await content.steps(split)) {
 			checkAborted(signal);
 			const rollouts = await content.open(step, split);
@@ -115,7 +116,7 @@ export async function quickStamp(folder: string): Promise<string> {
 async function quickForeignStamp(folder: string): Promise<string> {
 	const content = await openRun(folder);
 	const parts = [await metricsStamp(content)];
-	for (const split of ['train', 'validation'] as const) {
+	for (const split of rolloutSplits) {
 		const steps = await content.steps(split);
 		parts.push(`${steps.length}`);
 		for (const step of new Set([steps[0], steps.at(-1)])) {

@@ -7,6 +7,7 @@ import { FileLock } from '../files/fileLock.ts';
 import { silentMs } from '../files/lockTimes.ts';
 import { readJson } from '../files/safeFile.ts';
 import { isIdentity, ownIdentity, type ProcessIdentity, processState } from '../processes/processIdentity.ts';
+import type { BusyChoice } from '../protocol/recipe.ts';
 import { pause } from '../rpc/pause.ts';
 import { runtimeFolder } from './runtimeFolder.ts';
 
@@ -14,7 +15,7 @@ export interface DeviceQueueOptions {
 	/** What is waited for, such as `cpu` or `cuda`; letters, digits, dashes. */
 	readonly device: string;
 	/** `share`: do not wait, and do not make others wait. */
-	readonly whenBusy: 'queue' | 'share';
+	readonly whenBusy: BusyChoice;
 	/** Told when the run has to wait, with the process that computes now, and again when another one does. */
 	readonly onWait?: (holder: ProcessIdentity) => void;
 	readonly signal?: AbortSignal;

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { readJson } from '../files/safeFile.ts';
 import { checkpointFiles } from '../protocol/checkpointState.ts';
+import type { Engine } from '../protocol/recipeKey.ts';
 import type { EngineName } from '../protocol/runRecord.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
@@ -26,7 +27,7 @@ export async function engineOfRun(run: string): Promise<EngineName> {
 }
 
 /** The engine that serves a checkpoint: the one that wrote it. */
-export async function engineOfCheckpoint(folder: string): Promise<'embedded' | 'pytorch'> {
+export async function engineOfCheckpoint(folder: string): Promise<Engine> {
 	const engine = engineOf(await readJson(folder, checkpointFiles.state).catch(() => null));
 	return engine === 'pytorch' ? 'pytorch' : 'embedded';
 }

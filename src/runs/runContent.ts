@@ -2,11 +2,12 @@ import type { AbortSignalLike } from '../base/async.ts';
 import type { EvaluationLine, EvaluationSummary } from '../protocol/evaluation.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
 import type { RolloutLine } from '../protocol/rolloutLine.ts';
+import type { RolloutSplit } from '../protocol/rolloutSplit.ts';
 import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import type { RunTailEvent } from './runTail.ts';
 
 /** Which rollouts: those that were trained on, or those of evaluations during training. */
-export type RolloutSplit = 'train' | 'validation';
+export type { RolloutSplit };
 
 /**
  * Where a rollout lies. `offset` and `length` are the bytes of its record in a file of lines or events; in other files

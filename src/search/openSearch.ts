@@ -3,7 +3,7 @@ import { Disposable } from '../base/disposable.ts';
 import type { SearchResume } from '../core/search/goOn.ts';
 import type { GenerateRequest, Policy } from '../core/search/policy.ts';
 import type { Scorer } from '../core/search/scorer.ts';
-import { beginSearch, type SearchHandle, type SearchResult } from '../core/search/searchRun.ts';
+import { beginSearch, type OutsideStop, type SearchHandle, type SearchResult } from '../core/search/searchRun.ts';
 import { reflexion } from '../core/search/strategies/reflexion.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from '../core/search/strategies.ts';
 import type { GeneratedText, OpenPolicy } from '../policies/openedPolicy.ts';
@@ -43,7 +43,7 @@ export interface RunHandle {
 	/** Rejects as `beginSearch`, and with what `onEvent` has thrown. */
 	readonly result: Promise<SearchResult>;
 	/** Ends the search; what is under way is cancelled. */
-	stop(reason?: 'stopped' | 'seconds'): void;
+	stop(reason?: OutsideStop): void;
 }
 
 /** The strategy that has tools. */
@@ -171,7 +171,7 @@ export class OpenSearch extends Disposable {
 		const afterwards = (ms: number, then: () => void) => {
 			delay(ms, undefined, { signal: ended.signal, ref: false }).then(then, () => undefined);
 		};
-		const stop = (reason: 'stopped' | 'seconds' = 'stopped') => {
+		const stop = (reason: OutsideStop = 'stopped') => {
 			handle.stop(reason);
 			cancel.abort();
 			// When the time is over, what there is is still valued, so that the best of it can be the result.

@@ -10,6 +10,7 @@ import { type BenchmarkJudge, benchmarkProblem, benchmarks } from '../core/evalu
 import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
 import { type ResolvedDataset, resolvedRecipeSchema } from '../core/recipe/resolvedRecipe.ts';
 import type { BenchmarkName } from '../protocol/benchmarks.ts';
+import type { DatasetPart } from '../protocol/datasetPart.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
@@ -89,7 +90,7 @@ export async function openProblemSet(spec: ProblemsSpec, folder: string): Promis
 async function datasetProblems(
 	dataset: ResolvedDataset,
 	seed: number,
-	spec: { readonly part: 'held-out' | 'training'; readonly limit?: number | undefined },
+	spec: { readonly part: DatasetPart; readonly limit?: number | undefined },
 	of: string,
 ): Promise<ProblemSet> {
 	const { source } = await openDataset(dataset);

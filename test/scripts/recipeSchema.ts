@@ -2,8 +2,9 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 import type { BuiltInRewardName } from '../../src/protocol/builtInRewards.ts';
 import { grpoStageSchema } from '../../src/protocol/groupStages.ts';
+import { defaultsOf, isConstant } from '../../src/protocol/keyDefaults.ts';
 import { pipelineRecipeSchema } from '../../src/protocol/pipelineRecipe.ts';
-import { type DefaultFacts, defaultsOf, isConstant, type KeySchema } from '../../src/protocol/recipeKey.ts';
+import type { DefaultFacts, KeySchema } from '../../src/protocol/recipeKey.ts';
 
 const batch = defaultsOf(grpoStageSchema);
 

@@ -1,6 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatPercent } from '../../src/base/format.ts';
 import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import type { ChartExport } from '../../src/protocol/dashboardMessages.ts';
 import { bandKey, type ChartSpec, canBeLog, hiddenOf } from '../lib/charts/chartSpec.ts';
 import { ChartTable, rowsWithValues } from '../lib/charts/chartTable.ts';
 import { Plot } from '../lib/charts/plot.ts';
@@ -25,7 +26,7 @@ export interface CardNeeds {
 	readonly theme: () => Theme;
 	readonly marks: () => readonly PlotMark[];
 	readonly onOpen: (row: number) => void;
-	readonly onExport: (card: ChartCard, kind: 'png' | 'csv') => void;
+	readonly onExport: (card: ChartCard, kind: ChartExport) => void;
 	/** The person switched something; the card's state is to be saved. */
 	readonly onToggle: (card: ChartCard) => void;
 }
@@ -100,7 +101,7 @@ export class ChartCard extends Disposable {
 			pressed: false,
 			onClick: () => this.#change({ table: !this.#state.table }),
 		});
-		const exportButton = (kind: 'png' | 'csv') =>
+		const exportButton = (kind: ChartExport) =>
 			button({
 				label: `Save ${spec.title} as ${kind.toUpperCase()}`,
 				title: kind === 'png' ? 'Save the picture as PNG' : 'Save the numbers as CSV',

@@ -1,6 +1,7 @@
 import { Failure } from '../../src/base/failure.ts';
 import { describeMetric } from '../../src/core/metrics/catalogue.ts';
 import type { MetricTable } from '../../src/core/metrics/metricTable.ts';
+import type { ChartExport } from '../../src/protocol/dashboardMessages.ts';
 import { rowsWithValues } from '../lib/charts/chartTable.ts';
 import { type CsvColumn, fileNameOf, toCsv } from '../lib/charts/csv.ts';
 import { chartPicture } from '../lib/charts/exportPng.ts';
@@ -11,11 +12,7 @@ import type { ChartCard } from './chartCard.ts';
 import { metricsOf } from './chartCatalogue.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 
-export type SaveFile = (
-	name: string,
-	kind: 'png' | 'csv',
-	bytes: Uint8Array<ArrayBuffer>,
-) => Promise<{ saved: boolean }>;
+export type SaveFile = (name: string, kind: ChartExport, bytes: Uint8Array<ArrayBuffer>) => Promise<{ saved: boolean }>;
 
 /** Step, time, stage and these metrics by their recorded names, unsmoothed, in the range in view. */
 export function csvOf(table: MetricTable, metrics: readonly string[], rows: Int32Array): string {
@@ -39,7 +36,7 @@ function checkComplete(model: DashboardModel): void {
 
 export async function exportChart(
 	card: ChartCard,
-	kind: 'png' | 'csv',
+	kind: ChartExport,
 	model: DashboardModel,
 	link: PlotLink,
 	theme: Theme,

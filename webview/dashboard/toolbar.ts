@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatClock, formatCount } from '../../src/base/format.ts';
-import type { PlotLink } from '../lib/charts/plotLink.ts';
+import type { PlotLink, XAxis } from '../lib/charts/plotLink.ts';
 import { formatX } from '../lib/charts/plotScales.ts';
 import { button, checkbox, type DropdownControl, dropdown, slider, textField } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
@@ -13,7 +13,7 @@ export interface ToolbarNeeds {
 	readonly link: PlotLink;
 	readonly view: ViewState;
 	readonly onSmoothing: (weight: number) => void;
-	readonly onAxis: (axis: 'step' | 'time') => void;
+	readonly onAxis: (axis: XAxis) => void;
 	readonly onFilter: (filter: string) => void;
 	readonly onExport: () => void;
 	readonly openPinned: () => void;

@@ -2,6 +2,9 @@ import * as v from 'valibot';
 import { indexViews } from '../../src/protocol/indexViews.ts';
 import { type Sort, sortSchema } from '../../src/protocol/queryMessages.ts';
 
+/** What the cells of a column are. */
+export type ColumnKind = 'number' | 'boolean' | 'text';
+
 const short = v.pipe(v.string(), v.maxLength(1000));
 
 export const operators = ['>=', '<=', '=', '!=', 'between', 'is', 'not', 'null', 'set'] as const;
@@ -49,7 +52,7 @@ export interface FormColumn {
 	/** A column of the view `rollouts`, or `rewards.` and the name of a component. */
 	readonly id: string;
 	readonly label: string;
-	readonly kind: 'number' | 'boolean' | 'text';
+	readonly kind: ColumnKind;
 	readonly meaning: string;
 }
 

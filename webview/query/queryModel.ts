@@ -13,6 +13,7 @@ import {
 	type queryRequests,
 } from '../../src/protocol/queryMessages.ts';
 import type { RolloutRef } from '../../src/protocol/rolloutIndex.ts';
+import type { TableExport } from '../../src/protocol/tableExport.ts';
 import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
 import { toCsv } from '../lib/charts/csv.ts';
 import { filterOf, sqlOf } from './formSql.ts';
@@ -244,7 +245,7 @@ export class QueryModel extends Disposable {
 		void this.#countHistogram();
 	}
 
-	async export(format: 'csv' | 'parquet'): Promise<void> {
+	async export(format: TableExport): Promise<void> {
 		const { answer, statement } = this;
 		if (answer === null || this.#busy !== null) return;
 		if (answer.kind === 'hits') {

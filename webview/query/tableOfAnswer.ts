@@ -3,7 +3,7 @@ import type { Cell, ResultTable as Table, TextHit } from '../../src/protocol/rol
 import type { DataCell, DataColumn } from '../lib/dataTable.ts';
 import { element } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
-import { kindOfType } from './queryForm.ts';
+import { type ColumnKind, kindOfType } from './queryForm.ts';
 
 export interface TableColumn extends DataColumn {
 	readonly cell: (row: number) => DataCell;
@@ -18,7 +18,7 @@ const cellPadding = 22;
 const sampled = 60;
 
 /** A value as a cell shows it: one line, with nothing hidden in it. */
-export function cellText(value: Cell | undefined, kind: 'number' | 'boolean' | 'text'): string {
+export function cellText(value: Cell | undefined, kind: ColumnKind): string {
 	if (value === null || value === undefined) return '';
 	if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value, 6);
 	if (typeof value === 'boolean') return value ? 'yes' : 'no';

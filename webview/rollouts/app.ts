@@ -25,9 +25,9 @@ import { activeFilters } from './filters.ts';
 import { GroupView } from './groupView.ts';
 import { Help } from './help.ts';
 import { namesOf } from './identical.ts';
-import { type Command, commandOf } from './keys.ts';
+import { type Command, commandOf, type KeyPress } from './keys.ts';
 import { LabelView } from './labelView.ts';
-import { ModeBar } from './modeBar.ts';
+import { type ExportScope, ModeBar } from './modeBar.ts';
 import { Notes } from './notes.ts';
 import type { Change, RolloutsModel } from './rolloutsModel.ts';
 import { tokenViews } from './savedState.ts';
@@ -228,7 +228,7 @@ export class App extends Disposable {
 		this.#view.dataset.marks = [...this.#model.marks].join(' ');
 	}
 
-	#export(what: 'chosen' | 'shown'): void {
+	#export(what: ExportScope): void {
 		const model = this.#model;
 		const { split, step, groups, filters } = model;
 		if (step === null) return;
@@ -418,7 +418,7 @@ export class App extends Disposable {
 }
 
 /** What kind of control a key press would go to. */
-function focusKind(target: EventTarget | undefined): 'text' | 'choice' | 'other' {
+function focusKind(target: EventTarget | undefined): KeyPress['focus'] {
 	if (!(target instanceof Element)) return 'other';
 	if (target.matches('textarea, [contenteditable], input:not([type=range], [type=checkbox])')) return 'text';
 	const host = target.getRootNode() instanceof ShadowRoot ? (target.getRootNode() as ShadowRoot).host : target;

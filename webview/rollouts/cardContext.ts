@@ -8,6 +8,8 @@ import type { RolloutsModel } from './rolloutsModel.ts';
 import type { TokenView } from './savedState.ts';
 import type { MarkKind, TextFindings } from './textMarks.ts';
 
+export type CopiedPart = 'completion' | 'prompt' | 'json';
+
 /** What a card needs from the panel; places are within its own group. */
 export interface CardContext {
 	readonly tags: CompletionTags;
@@ -63,12 +65,7 @@ export function tagsOf({ run }: RolloutsModel): CompletionTags {
 }
 
 /** Copies a part of a rollout to the clipboard and announces it. */
-export function copyPart(
-	model: RolloutsModel,
-	place: Place,
-	part: 'completion' | 'prompt' | 'json',
-	say: (text: string) => void,
-): void {
+export function copyPart(model: RolloutsModel, place: Place, part: CopiedPart, say: (text: string) => void): void {
 	const { index } = place;
 	const named = { completion: `Completion ${index}`, prompt: 'Prompt', json: `Completion ${index} as JSON` }[part];
 	model.ask('copy', { ...place, part }).then(

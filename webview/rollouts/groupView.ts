@@ -7,7 +7,7 @@ import { emptyState } from '../lib/emptyState.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
-import { cardContext, copyPart } from './cardContext.ts';
+import { type CopiedPart, cardContext, copyPart } from './cardContext.ts';
 import { CardStrip } from './cardStrip.ts';
 import type { FeedbackModel } from './feedbackModel.ts';
 import { foldOf } from './identical.ts';
@@ -374,7 +374,7 @@ export class GroupView extends Disposable {
 		if (place) this.#model.ask('searchProblem', place).catch((error: unknown) => this.#say(String(error)));
 	}
 
-	copy(index: number | null, part: 'completion' | 'prompt' | 'json'): void {
+	copy(index: number | null, part: CopiedPart): void {
 		const place = this.#model.place(index);
 		if (place) copyPart(this.#model, place, part, this.#say);
 	}

@@ -6,6 +6,9 @@ import { type Tab, TabList } from '../lib/tabList.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Mode } from './savedState.ts';
 
+/** Rollouts to export: those that are selected, or all that are shown. */
+export type ExportScope = 'chosen' | 'shown';
+
 const tabs: readonly Tab<Mode>[] = [
 	{ id: 'group', label: 'Group', title: 'The completions of one group (1)' },
 	{ id: 'compare', label: 'Compare', title: 'Two completions and their first difference (2)' },
@@ -21,7 +24,7 @@ export class ModeBar implements IDisposable {
 	readonly #chosen = element('div', { class: 'chosen', role: 'group', aria: { label: 'Selected completions' } });
 	#count = -1;
 
-	constructor(model: RolloutsModel, onExport: (what: 'chosen' | 'shown') => void) {
+	constructor(model: RolloutsModel, onExport: (what: ExportScope) => void) {
 		this.#model = model;
 		this.#tabs = new TabList({ label: 'View', tabs, onSelect: (mode) => model.setMode(mode), selectsOnFocus: false });
 		this.#tabs.element.dataset.keys = 'own';

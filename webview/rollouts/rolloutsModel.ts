@@ -2,6 +2,7 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
 import type { panelRequests } from '../../src/protocol/microscopeMessages.ts';
+import type { RolloutSplit } from '../../src/protocol/rolloutSplit.ts';
 import type {
 	GroupContent,
 	GroupSummary,
@@ -9,7 +10,6 @@ import type {
 	RolloutDetail,
 	RolloutsEvent,
 	RunHeader,
-	Split,
 	StepContent,
 } from '../../src/protocol/rolloutsMessages.ts';
 import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
@@ -90,7 +90,7 @@ export class RolloutsModel extends Disposable {
 	layout: Layout = 'auto';
 	tokenView: TokenView = 'off';
 	mode: Mode = 'group';
-	split: Split = 'train';
+	split: RolloutSplit = 'train';
 	chosen = Chosen.none;
 	/** The compared pair. */
 	pair: readonly [Place | null, Place | null] = [null, null];
@@ -140,8 +140,8 @@ export class RolloutsModel extends Disposable {
 	}
 
 	/** Splits that have rollouts. */
-	get splits(): Split[] {
-		const splits: Split[] = [];
+	get splits(): RolloutSplit[] {
+		const splits: RolloutSplit[] = [];
 		if (this.#training.rows.length > 0) splits.push('train');
 		if (this.#validation.rows.length > 0) splits.push('validation');
 		return splits;
@@ -204,7 +204,7 @@ export class RolloutsModel extends Disposable {
 		if (step !== this.step || group !== null || this.stepContent.state === 'failed') this.#open(step, group);
 	}
 
-	setSplit(split: Split): void {
+	setSplit(split: RolloutSplit): void {
 		if (split === this.split) return;
 		this.split = split;
 		this.step = null;
@@ -214,7 +214,7 @@ export class RolloutsModel extends Disposable {
 	}
 
 	/** Opens a group of any step, and optionally a completion of it. */
-	show(place: { split: Split; step: number; group: number | null; index: number | null }): void {
+	show(place: { split: RolloutSplit; step: number; group: number | null; index: number | null }): void {
 		this.#wanted = place.index;
 		if (place.split !== this.split) {
 			this.split = place.split;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { placeSchema, rolloutSplits, tokenValues } from '../../src/protocol/rolloutsMessages.ts';
+import { rolloutSplits } from '../../src/protocol/rolloutSplit.ts';
+import { placeSchema, tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { filtersSchema } from './filters.ts';
 import { keptContinuationsSchema } from './keptContinuations.ts';
 import { groupOrders, rowOrders } from './order.ts';

@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatCounted } from '../../src/base/format.ts';
-import type { Split } from '../../src/protocol/rolloutsMessages.ts';
+import type { RolloutSplit } from '../../src/protocol/rolloutSplit.ts';
 import { button, dropdown, slider } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -55,7 +55,7 @@ export class Toolbar extends Disposable {
 			label: 'Rollouts',
 			choices: [{ value: 'train', label: 'Training' }],
 			value: model.split,
-			onChange: (value) => model.setSplit(value as Split),
+			onChange: (value) => model.setSplit(value as RolloutSplit),
 		});
 		this.#trainer = button({
 			label: 'About this format',

@@ -2,7 +2,8 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
 import { firstUpper, formatNumber } from '../../src/base/format.ts';
 import type { PromptRow } from '../../src/protocol/microscopeMessages.ts';
-import type { GroupContent, GroupSummary, Split } from '../../src/protocol/rolloutsMessages.ts';
+import type { RolloutSplit } from '../../src/protocol/rolloutSplit.ts';
+import type { GroupContent, GroupSummary } from '../../src/protocol/rolloutsMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setText, unseen } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
@@ -36,7 +37,7 @@ export class TrainingView extends Disposable {
 	#changed: ReadonlySet<number> = new Set();
 	#selected: PromptRow | null = null;
 	#abort: AbortController | null = null;
-	#place: { split: Split; step: number; group: number } | null = null;
+	#place: { split: RolloutSplit; step: number; group: number } | null = null;
 
 	constructor(model: RolloutsModel, scan: ScanModel<PromptRow>, say: (text: string) => void) {
 		super();
@@ -224,7 +225,7 @@ export class TrainingView extends Disposable {
 		}
 	}
 
-	#showGroup(place: { split: Split; step: number; group: number }, content: GroupContent): void {
+	#showGroup(place: { split: RolloutSplit; step: number; group: number }, content: GroupContent): void {
 		const model = this.#model;
 		const { rollouts } = content;
 		fill(

@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import type { ResultsView } from '../../src/protocol/verificationMessages.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill } from '../lib/dom.ts';
 import { whenShown } from '../lib/frames.ts';
@@ -64,13 +65,13 @@ export class App extends Disposable {
 		else this.#view?.update(changes);
 	}
 
-	#fits(view: 'verification' | 'audit' | 'comparison'): boolean {
+	#fits(view: ResultsView): boolean {
 		const made = this.#view;
 		if (view === 'audit') return made instanceof AuditView;
 		return view === 'verification' ? made instanceof VerificationView : made instanceof ComparisonView;
 	}
 
-	#make(view: 'verification' | 'audit' | 'comparison'): void {
+	#make(view: ResultsView): void {
 		this.#view?.dispose();
 		const say = (text: string) => this.#live.announce(plainLabel(text, 300));
 		this.#view =

@@ -10,7 +10,7 @@ import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import { panel } from './panel.ts';
-import type { Change, ResultsModel } from './resultsModel.ts';
+import type { Change, EvidenceAction, ResultsModel } from './resultsModel.ts';
 import { outcomes, type SavedState } from './savedState.ts';
 import { tagsOf } from './traceTags.ts';
 
@@ -169,7 +169,7 @@ export class AuditView extends Disposable {
 
 	#evidence(evidence: Evidence, at: { finding: number; index: number; title: string }): HTMLElement {
 		const { prompt, answer, completion, size, value, honest, whole } = evidence;
-		const act = (method: 'copyEvidence' | 'openEvidence', done: string) => () => {
+		const act = (method: EvidenceAction, done: string) => () => {
 			this.#model.actOnEvidence(method, at.finding, at.index).then(
 				() => this.#say(done),
 				(error: unknown) => this.#say(Failure.from(error).message),

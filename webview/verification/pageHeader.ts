@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatCounted } from '../../src/base/format.ts';
-import type { ResultPart } from '../../src/protocol/verificationMessages.ts';
+import type { ResultPart, ResultsView } from '../../src/protocol/verificationMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -35,7 +35,7 @@ export class PageHeader extends Disposable {
 		super();
 		this.#model = model;
 		this.#file.addEventListener('click', () => model.post({ type: 'openFile', line: null }));
-		const view = (label: string, to: 'verification' | 'audit' | 'comparison') =>
+		const view = (label: string, to: ResultsView) =>
 			button({ label, onClick: () => model.post({ type: 'openView', view: to }) });
 		this.#again = button({
 			label: 'Verify again',

@@ -8,6 +8,7 @@ import type {
 	ResultEvent,
 	ResultPlace,
 	ResultStatus,
+	ResultsView,
 	RowSummary,
 	RowTexts,
 	resultRequests,
@@ -23,6 +24,8 @@ import {
 } from './rowFilters.ts';
 import { comparedOrders, type RowOrder, sortCompared, sortVerified, verifiedOrders } from './rowOrder.ts';
 import type { GroupOrder, SavedState } from './savedState.ts';
+
+export type EvidenceAction = 'copyEvidence' | 'openEvidence';
 
 /** What has changed: the parts of the page that show it draw anew. */
 export type Change = 'place' | 'status' | 'content' | 'rows' | 'row' | 'groups' | 'probes';
@@ -158,7 +161,7 @@ export class ResultsModel extends Disposable {
 	}
 
 	/** What was chosen in another view means nothing in this one. */
-	#fitChoices(view: 'verification' | 'comparison'): void {
+	#fitChoices(view: Exclude<ResultsView, 'audit'>): void {
 		const orders: readonly string[] = view === 'verification' ? verifiedOrders : comparedOrders;
 		if (!orders.includes(this.order)) this.order = 'list';
 		if (view === 'comparison' && !(comparedKinds as readonly string[]).includes(this.filters.kind)) {
@@ -258,7 +261,7 @@ export class ResultsModel extends Disposable {
 		return this.#host.request('copy', { result: this.result, index, part });
 	}
 
-	actOnEvidence(method: 'copyEvidence' | 'openEvidence', finding: number, index: number): Promise<unknown> {
+	actOnEvidence(method: EvidenceAction, finding: number, index: number): Promise<unknown> {
 		return this.#host.request(method, { result: this.result, finding, index });
 	}
 

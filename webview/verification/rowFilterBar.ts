@@ -1,6 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { firstUpper, formatCount, formatCounted } from '../../src/base/format.ts';
 import { rowSources } from '../../src/protocol/verification.ts';
+import type { ResultsView } from '../../src/protocol/verificationMessages.ts';
 import { button, type Choice, dropdown, textField } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -56,7 +57,7 @@ export class RowFilterBar extends Disposable {
 	readonly #count = element('span', { class: 'filter-result', role: 'status' });
 	#timer: ReturnType<typeof setTimeout> | undefined;
 
-	constructor(model: ResultsModel, view: 'verification' | 'comparison') {
+	constructor(model: ResultsModel, view: Exclude<ResultsView, 'audit'>) {
 		super();
 		this.#model = model;
 		this.register({ dispose: () => clearTimeout(this.#timer) });

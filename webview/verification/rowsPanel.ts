@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatNumber } from '../../src/base/format.ts';
-import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
+import type { ComparedSummary, ResultsView, RowSummary } from '../../src/protocol/verificationMessages.ts';
 import { element, unseen } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { SelectionList } from '../lib/selectionList.ts';
@@ -27,7 +27,7 @@ export class RowsPanel extends Disposable {
 	readonly #work: HTMLElement;
 	#largest = 0;
 
-	constructor(model: ResultsModel, view: 'verification' | 'comparison', say: (text: string) => void) {
+	constructor(model: ResultsModel, view: Exclude<ResultsView, 'audit'>, say: (text: string) => void) {
 		super();
 		this.#model = model;
 		this.#bar = this.register(new RowFilterBar(model, view));

@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../src/base/format.ts';
-import { formatValue } from '../../src/core/reward/verification/verificationSummary.ts';
+import { formatValue, type SummaryLevel } from '../../src/core/reward/verification/verificationSummary.ts';
 import type { ComparisonContent, VerificationContent } from '../../src/protocol/verificationMessages.ts';
 import type { RowFilters } from './rowFilters.ts';
 
@@ -10,7 +10,7 @@ export interface Statistic {
 	/** Below the value: over what. */
 	readonly note?: string;
 	/** `bad`: the reward is at fault; `notice`: worth a look. */
-	readonly level: 'plain' | 'notice' | 'bad';
+	readonly level: SummaryLevel;
 	/** What it is, in a sentence or two. */
 	readonly meaning: string;
 	/** The rows that it counts. */

@@ -1,4 +1,6 @@
-export type ScaleRewards = 'group' | 'batch' | 'none';
+import type { ScaleRewards } from '../../protocol/groupStages.ts';
+
+export type { ScaleRewards };
 
 export interface Advantages {
 	/** One per row, in the order of the rewards. A row without reward has 0. */

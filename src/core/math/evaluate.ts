@@ -1,7 +1,7 @@
 import { hashText } from '../../base/random.ts';
 import * as C from './complexNumber.ts';
 import { exactValue } from './exactValue.ts';
-import type { Expression, FunctionName } from './expression.ts';
+import type { Expression, FunctionName, SeriesOperation } from './expression.ts';
 import * as F from './fixedPoint.ts';
 import { NumberTooLarge, type Rational } from './rational.ts';
 
@@ -342,7 +342,7 @@ class Evaluation {
 		return C.real((bits << (F.bits - 158n)) - 2n * F.unit);
 	}
 
-	#series(node: Extract<Expression, { op: 'sum' | 'product' }>): C.Complex {
+	#series(node: Extract<Expression, { op: SeriesOperation }>): C.Complex {
 		const from = this.#whole(this.of(node.args[0])).n;
 		const to = this.#whole(this.of(node.args[1])).n;
 		if (to - from >= BigInt(mostTerms)) throw new F.Undefined('too many terms');

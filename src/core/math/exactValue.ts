@@ -1,4 +1,4 @@
-import type { Expression } from './expression.ts';
+import type { Expression, ListOperation } from './expression.ts';
 import * as Q from './rational.ts';
 
 /**
@@ -84,7 +84,7 @@ export function binomial(n: Q.Rational, k: Q.Rational): Q.Rational {
 	return Q.rational(result);
 }
 
-function several(op: 'max' | 'min' | 'gcd' | 'lcm', args: readonly Expression[]): Q.Rational | null {
+function several(op: ListOperation, args: readonly Expression[]): Q.Rational | null {
 	let result: Q.Rational | null = null;
 	for (const arg of args) {
 		const value = exactValue(arg);

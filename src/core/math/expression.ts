@@ -35,6 +35,11 @@ export const functionNames = [
 ] as const;
 export type FunctionName = (typeof functionNames)[number];
 
+/** Of any number of values. */
+export type ListOperation = 'max' | 'min' | 'gcd' | 'lcm';
+/** Over a range of whole numbers. */
+export type SeriesOperation = 'sum' | 'product';
+
 /** An expression as it is compared: read from LaTeX, nothing simplified. */
 export type Expression =
 	| { readonly op: 'number'; readonly value: Rational }
@@ -44,12 +49,12 @@ export type Expression =
 	| { readonly op: 'divide' | 'power'; readonly args: readonly [Expression, Expression] }
 	/** The n-th root: [radicand, n]. */
 	| { readonly op: 'root' | 'log' | 'binomial' | 'mod'; readonly args: readonly [Expression, Expression] }
-	| { readonly op: 'max' | 'min' | 'gcd' | 'lcm'; readonly args: readonly Expression[] }
+	| { readonly op: ListOperation; readonly args: readonly Expression[] }
 	| { readonly op: 'call'; readonly name: FunctionName; readonly args: readonly [Expression] }
 	/** A function that has no definition here: equal when name and arguments are equal. */
 	| { readonly op: 'unknown'; readonly name: string; readonly args: readonly Expression[] }
 	| {
-			readonly op: 'sum' | 'product';
+			readonly op: SeriesOperation;
 			readonly variable: string;
 			/** Lower bound, upper bound, term. */
 			readonly args: readonly [Expression, Expression, Expression];

@@ -1,4 +1,4 @@
-import type { Expression, FunctionName } from './expression.ts';
+import type { Expression, FunctionName, ListOperation } from './expression.ts';
 import { type MathJson, parseLatex } from './latexParser.ts';
 import { NumberTooLarge, parseDecimal, rational } from './rational.ts';
 
@@ -179,7 +179,7 @@ class Reader {
 			case 'LCM': {
 				const [first] = args;
 				const list = args.length === 1 && Array.isArray(first) && first[0] === 'Set' ? first.slice(1) : args;
-				const op = head.toLowerCase() as 'max' | 'min' | 'gcd' | 'lcm';
+				const op = head.toLowerCase() as ListOperation;
 				return { op, args: list.map((arg) => this.read(arg as MathJson, depth)) };
 			}
 			case 'Degrees':

@@ -1,19 +1,21 @@
 import { Failure } from '../../base/failure.ts';
 import type { ResolvedPytorch, ResolvedRecipe, ResolvedStage } from '../recipe/resolvedRecipe.ts';
-import type { Arithmetic } from './activations.ts';
+import type { Arithmetic, Attention } from './activations.ts';
 import { assumedPromptTokens, batchPlan, updateRows } from './batchPlan.ts';
 import type { ReadShape } from './modelShape.ts';
 import { countAdapters, countParameters } from './parameterCounts.ts';
 import { type StageMemory, stageMemory } from './stageMemory.ts';
 
 /** What an estimate takes from model, data and machine. */
+export type MemoryDevice = 'cpu' | 'cuda';
+
 export interface MemoryFacts {
 	readonly model: ReadShape;
 	/** Tokens of the longest prompt, and of the longest prompt with its worked solution; null: not known. */
 	readonly promptTokens: number | null;
 	readonly textTokens: number | null;
 	/** What the recipe would be computed on. */
-	readonly device: 'cpu' | 'cuda';
+	readonly device: MemoryDevice;
 	/** Bytes of one device: of the smallest GPU, or of the machine; null: not known here. */
 	readonly deviceBytes: number | null;
 }
@@ -33,10 +35,10 @@ export interface MemoryEstimate {
 	/** Those that are trained: all, or adapters. */
 	readonly trained: number;
 	readonly family: string;
-	readonly device: 'cpu' | 'cuda';
+	readonly device: MemoryDevice;
 	readonly processes: number;
 	readonly precision: 'float32' | 'bfloat16' | 'float16';
-	readonly attention: 'eager' | 'sdpa' | 'flash_attention_2';
+	readonly attention: Attention;
 	readonly stages: readonly StageEstimate[];
 	/** Tensors at the highest peak of all stages. */
 	readonly tensors: number;

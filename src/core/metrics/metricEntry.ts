@@ -1,11 +1,11 @@
-import type { MetricContext, MetricGroup, MetricUnit } from './metricInfo.ts';
+import type { BetterWay, MetricContext, MetricGroup, MetricUnit } from './metricInfo.ts';
 
 /** A row of the catalog: one metric under a fixed name. */
 export interface MetricEntry {
 	readonly title: string;
 	readonly unit: MetricUnit;
 	readonly group: MetricGroup;
-	readonly better: 'up' | 'down' | null;
+	readonly better: BetterWay | null;
 	readonly over: string;
 	readonly explanation: string | ((context: MetricContext) => string);
 	/** Where it lies in runs that go well, in words. */

@@ -1,4 +1,5 @@
 import type { LossType } from '../../protocol/groupStages.ts';
+import type { ScaleRewards } from '../grpo/advantages.ts';
 
 /** Every kind of stage. */
 export const stageTypes = [
@@ -51,6 +52,9 @@ export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
 	other: 'Other',
 };
 
+/** Which way a metric improves. */
+export type BetterWay = 'up' | 'down';
+
 export interface MetricInfo {
 	/** The canonical name: TRL's where TRL has one. */
 	readonly name: string;
@@ -61,7 +65,7 @@ export interface MetricInfo {
 	/** A sentence or two for a person. */
 	readonly explanation: string;
 	/** Which way is good; null: neither by itself. */
-	readonly better: 'up' | 'down' | null;
+	readonly better: BetterWay | null;
 	readonly group: MetricGroup;
 	/** Whether its axis is logarithmic unless the person says otherwise. */
 	readonly logScale: boolean;
@@ -93,7 +97,7 @@ export interface MetricContext {
 	readonly stage?: StageType | null;
 	readonly lossType?: LossType | null;
 	readonly beta?: number | null;
-	readonly scaleRewards?: 'group' | 'batch' | 'none' | null;
+	readonly scaleRewards?: ScaleRewards | null;
 	/** Updates per generation batch: num_iterations x steps_per_generation. */
 	readonly updatesPerBatch?: number | null;
 	/** Who wrote the run: the name of an importer's format. */

@@ -1,5 +1,5 @@
+import { defaultsOf } from '../../protocol/keyDefaults.ts';
 import type { Recipe, Stage } from '../../protocol/recipe.ts';
-import { defaultsOf } from '../../protocol/recipeKey.ts';
 import { pytorchSchema, raySchema } from '../../protocol/torchRecipe.ts';
 import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';

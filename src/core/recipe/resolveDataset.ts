@@ -1,5 +1,6 @@
+import { defaultsOf } from '../../protocol/keyDefaults.ts';
 import { fileDatasetSchema, type Recipe } from '../../protocol/recipe.ts';
-import { defaultsOf, type KeyContext } from '../../protocol/recipeKey.ts';
+import type { KeyContext } from '../../protocol/recipeKey.ts';
 import { datasetPresets } from '../dataset/presets.ts';
 import { resolveTaskSettings } from '../dataset/settings.ts';
 import { hasHubDatasetForm } from './hubId.ts';

@@ -4,9 +4,9 @@ import {
 	type KeySchema,
 	type Keys,
 	keysOf,
-	type Resolved,
 	valueSchema,
 } from '../../protocol/recipeKey.ts';
+import type { Resolved } from '../../protocol/resolvedKeys.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
+import { defaultsOf } from '../../protocol/keyDefaults.ts';
 import {
 	busyChoices,
 	checkpointSchema,
@@ -13,7 +14,8 @@ import {
 	stageSchema,
 	taskDatasetSchema,
 } from '../../protocol/recipe.ts';
-import { defaultsOf, type Keys, type ResolvedValue, resolvedSchema } from '../../protocol/recipeKey.ts';
+import type { Keys } from '../../protocol/recipeKey.ts';
+import { type ResolvedValue, resolvedSchema } from '../../protocol/resolvedKeys.ts';
 import { trainingEngines } from '../../protocol/runRecord.ts';
 import { scoringSchema } from '../../protocol/scoringSettings.ts';
 import { learnsFromRewards } from '../../protocol/stageKinds.ts';

@@ -39,6 +39,8 @@ const reference = v.union([
 	),
 ]);
 
+export type AgentReplyKind = 'draft' | 'revision';
+
 /** A draft of the answer: Shinn et al. 2023 as a research agent. */
 export const draftSchema = v.object({
 	answer,
@@ -70,7 +72,7 @@ const names = ['answer', 'reflection', 'search_queries', 'references'] as const;
  * The whole object that a model replied with, out of whatever it wrote around it; a text says what is wrong with it, for the
  * model to mend.
  */
-export function readAgentReply(reply: string, kind: 'draft' | 'revision', cutOff = false): AgentReply | string {
+export function readAgentReply(reply: string, kind: AgentReplyKind, cutOff = false): AgentReply | string {
 	const text = withoutThinking(reply);
 	if (text === '') return 'The reply is empty.';
 	const found = jsonObjectIn(text, (value) => names.some((name) => Object.hasOwn(value, name)));
@@ -90,7 +92,7 @@ export function readAgentReply(reply: string, kind: 'draft' | 'revision', cutOff
 const texts = { type: 'array', items: { type: 'string' } } as const;
 
 /** The same as JSON Schema, for policies that can be held to one. */
-export function replyJsonSchema(kind: 'draft' | 'revision', tools: readonly string[]): Record<string, unknown> {
+export function replyJsonSchema(kind: AgentReplyKind, tools: readonly string[]): Record<string, unknown> {
 	const asked = {
 		type: 'object',
 		properties: { tool: { type: 'string', enum: tools }, query: { type: 'string' } },

@@ -1,5 +1,6 @@
 import type { StopReason, TreeEvent } from '../../protocol/treeLog.ts';
 import { SearchTree } from '../search/searchTree.ts';
+import type { AgentReplyKind } from './agentReply.ts';
 import { critiqueOf, referencesOf } from './agentState.ts';
 import { type CheckedReference, checkCitations } from './citations.ts';
 import { type CritiqueItem, itemsOf } from './criticism.ts';
@@ -7,7 +8,7 @@ import { evidenceOf, type ToolRun, toolRunsOf } from './evidence.ts';
 
 export interface ResearchAnswer {
 	readonly node: number;
-	readonly role: 'draft' | 'revision';
+	readonly role: AgentReplyKind;
 	readonly text: string;
 	/** In seconds since the start. */
 	readonly at: number;

@@ -1,5 +1,6 @@
+import { isConstant } from '../../protocol/keyDefaults.ts';
 import { recipeSchema } from '../../protocol/recipe.ts';
-import { isConstant, type KeySchema, keysOf, valueSchema } from '../../protocol/recipeKey.ts';
+import { type KeySchema, keysOf, valueSchema } from '../../protocol/recipeKey.ts';
 import { optimizer } from '../../protocol/stageFields.ts';
 import { flattenRecipe } from '../comparison/recipeDiff.ts';
 import { stageSchemaOf } from '../recipe/filledStage.ts';

@@ -19,11 +19,14 @@ export interface ScoreItem {
 	readonly tokens: number | null;
 }
 
+/** `step`: values beginnings, too; `final`: only what has come to its end. */
+export type ScorerScope = 'step' | 'final';
+
 /** Gives values to thoughts, the higher the better; most lie in 0..1. */
 export interface Scorer {
 	readonly name: string;
 	/** Whether it values beginnings, or only what has come to its end. */
-	readonly scope: 'step' | 'final';
+	readonly scope: ScorerScope;
 	/** It looks at the gold answer: what is chosen by it is an upper bound and no result. */
 	readonly oracle: boolean;
 	/** One entry an item: null where it has no value for it. Rejects when it failed altogether. */

@@ -30,11 +30,13 @@ export type StepSplit =
 	| 'completion'
 	| { readonly text: string };
 
+export type GenerateUnit = 'step' | 'completion';
+
 export interface GenerateOptions {
 	/** Children that are wanted. Default 1. */
 	readonly n?: number;
 	/** `step`: up to the end of the next step; `completion`: to the end. */
-	readonly unit: 'step' | 'completion';
+	readonly unit: GenerateUnit;
 	/** Instead of the search's. */
 	readonly sampling?: Partial<Sampling>;
 	/** Instead of the problem alone: a conversation, for strategies that instruct. The completion so far follows it. */

@@ -71,11 +71,14 @@ export interface SearchResult {
 	readonly tree: SearchTree;
 }
 
+/** Why a search is ended from outside. */
+export type OutsideStop = 'stopped' | 'seconds';
+
 export interface SearchHandle {
 	/** Rejects with a `Failure` when the search cannot begin (`invalid`, `unsupported`), and for faults of the program. */
 	readonly result: Promise<SearchResult>;
 	/** Ends the search without waiting for what is under way. `seconds`: for who has a clock that wakes. */
-	stop(reason?: 'stopped' | 'seconds'): void;
+	stop(reason?: OutsideStop): void;
 }
 
 export const defaultSampling: Sampling = { temperature: 1, topP: 1, maxTokens: 4096, maxStepTokens: 256, tokens: 0 };

@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import type { StopReason } from '../../protocol/treeLog.ts';
 import type { PolicyCapabilities } from './policy.ts';
+import type { ScorerScope } from './scorer.ts';
 import type { Search } from './search.ts';
 
 /** What a search comes to; what is left out follows from the tree (best final node by value). */
@@ -16,8 +17,11 @@ export interface StrategyEnd extends Conclusion {
 	readonly stop: Extract<StopReason, 'complete' | 'solved' | 'exhausted' | 'no-improvement'>;
 }
 
+/** Of the thoughts of a search. */
+export type TreeStructure = 'chain' | 'tree' | 'graph';
+
 export interface StrategyNeeds {
-	readonly scorer?: 'step' | 'final';
+	readonly scorer?: ScorerScope;
 	readonly policy?: readonly (keyof PolicyCapabilities)[];
 }
 
@@ -45,7 +49,7 @@ export interface Strategy<P> {
 	readonly description: string;
 	/** Paper and year. */
 	readonly source: string;
-	readonly structure: 'chain' | 'tree' | 'graph';
+	readonly structure: TreeStructure;
 	/** Parameters by the field's names, with description, default and limits (protocol/recipeFields.ts). */
 	readonly params: v.GenericSchema<unknown, P>;
 	/** What it cannot do without, whatever its parameters. */

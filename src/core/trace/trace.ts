@@ -1,6 +1,7 @@
 import type { Template } from '../text/template.ts';
 
-export type TraceTags = Pick<Template, 'think' | 'answer'>;
+export type TraceSection = 'think' | 'answer';
+export type TraceTags = Pick<Template, TraceSection>;
 
 /** Those of the template `r1`; the default wherever neither a recipe nor a policy names others. */
 export const r1Tags = {
@@ -15,7 +16,7 @@ export interface Span {
 }
 
 export interface TagMark extends Span {
-	readonly section: 'think' | 'answer';
+	readonly section: TraceSection;
 	readonly kind: 'open' | 'close';
 }
 

@@ -2,6 +2,7 @@ import { deferred } from '../../base/async.ts';
 import { Failure, type Reason } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
 import { sha256 } from '../../files/sha256.ts';
+import type { OrderlyEnd } from '../../protocol/runRecord.ts';
 import type { JoinAnnouncement } from '../../protocol/trainerLink.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { type OpenedDataset, openDataset } from '../../runs/openDataset.ts';
@@ -55,7 +56,7 @@ export class DriverTraining implements Training {
 	readonly #run: OpenedRun;
 	readonly #options: DriverOptions;
 	readonly #orders = new OrderExchange();
-	readonly #outcome = deferred<'finished' | 'stopped'>();
+	readonly #outcome = deferred<OrderlyEnd>();
 	#prepared: Promise<Prepared> | null = null;
 	#host: TrainerHost | null = null;
 	#requests: RequestFolder | null = null;
@@ -80,7 +81,7 @@ export class DriverTraining implements Training {
 		return this.#policy;
 	}
 
-	async train(): Promise<'finished' | 'stopped'> {
+	async train(): Promise<OrderlyEnd> {
 		const { folder, writer, recipe, gate, controls } = this.#run;
 		// Nothing has been learned yet, and what is being loaded may be large: a stop does not wait for it.
 		const early = new Promise<'stopped'>((resolve) => {

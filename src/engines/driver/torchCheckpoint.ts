@@ -7,6 +7,7 @@ import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
 import { openRegular, readJson } from '../../files/safeFile.ts';
 import { checkpointFiles, checkpointFormat, checkpointStateSchema } from '../../protocol/checkpointState.ts';
 import { decode } from '../../protocol/decode.ts';
+import type { Engine } from '../../protocol/recipeKey.ts';
 import { type TorchCheckpointState, torchCheckpointStateSchema } from '../../protocol/trainerLink.ts';
 import { checkpointFileNames, manifestName, readManifest } from '../../runs/checkpointFiles.ts';
 import type { Progress } from '../shared/progress.ts';
@@ -14,7 +15,7 @@ import type { Progress } from '../shared/progress.ts';
 /** A checkpoint to go on from, whose files are whole. */
 export interface StartCheckpoint {
 	readonly folder: string;
-	readonly engine: 'pytorch' | 'embedded';
+	readonly engine: Engine;
 	readonly run: { readonly id: string; readonly name: string };
 	readonly progress: Progress;
 	/** The trainer's own; empty in a checkpoint of the embedded engine. */

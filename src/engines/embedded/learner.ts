@@ -186,6 +186,9 @@ export interface ExecutionReport {
 	readonly tried: readonly { readonly provider: string; readonly error: string }[];
 }
 
+/** Whose log-probabilities are taken. */
+export type ScoredBy = 'policy' | 'reference';
+
 /**
  * The learning service of the embedded engine: one policy, its reference and its optimizer.
  * Results do not depend on how many workers share a batch: it is cut into micro-batches of fixed size, whose gradients
@@ -197,7 +200,7 @@ export interface Learner {
 	readonly execution: ExecutionReport;
 	sample(request: SampleRequest): Promise<Sample[]>;
 	/** Log-probabilities of completion tokens under the policy or the reference (which defaults to the policy's weights at `setReference`). */
-	logprobs(rows: readonly Sequence[], of: 'policy' | 'reference', temperature: number): Promise<PerToken[]>;
+	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]>;
 	updateSft(rows: readonly SftRow[], optimiser: OptimiserSettings): Promise<UpdateResult>;
 	/** An empty list of rows is an update with a zero gradient: moments decay, weight decay applies. */
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;

@@ -31,6 +31,7 @@ import type {
 	RlooRow,
 	Sample,
 	SampleRequest,
+	ScoredBy,
 	Sequence,
 	SftRow,
 	UpdateResult,
@@ -199,7 +200,7 @@ class OrtLearner implements Learner {
 		});
 	}
 
-	logprobs(rows: readonly Sequence[], of: 'policy' | 'reference', temperature: number): Promise<PerToken[]> {
+	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]> {
 		return this.#operation(async () => {
 			const weights = of === 'policy' ? this.#policy : this.#reference;
 			if (weights === null) throw new Failure('missing', 'There is no reference policy yet.');

@@ -4,7 +4,7 @@ import { Failure } from '../../base/failure.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { FileLock } from '../../files/fileLock.ts';
 import { sha256 } from '../../files/sha256.ts';
-import type { EngineName, RunRecord } from '../../protocol/runRecord.ts';
+import type { EngineName, OrderlyEnd, RunRecord } from '../../protocol/runRecord.ts';
 import type { ControlHandlers, ControlServer } from '../../rpc/controlServer.ts';
 import { acquireDevice } from '../../runs/deviceQueue.ts';
 import { startMark } from '../../runs/foreignCode.ts';
@@ -43,7 +43,7 @@ export interface Training {
 	/** null until the weights are there. */
 	readonly policy: PolicyAnswers | null;
 	/** From the start to the end of the run. Throws what goes wrong. */
-	train(): Promise<'finished' | 'stopped'>;
+	train(): Promise<OrderlyEnd>;
 	/** Ends what computes in other processes, before device and lock are given back. */
 	halt?(): Promise<void>;
 	/** Gives back everything; nothing of it is left behind. */
@@ -171,7 +171,7 @@ class EngineRun {
 		};
 	}
 
-	async #train(writer: RunWriter): Promise<'finished' | 'stopped'> {
+	async #train(writer: RunWriter): Promise<OrderlyEnd> {
 		const { run } = this.#args;
 		const resume = this.#resume;
 		const { value, recipe } = await this.#recipe();
@@ -273,7 +273,7 @@ class EngineRun {
 		return false;
 	}
 
-	async #end(writer: RunWriter, status: 'finished' | 'stopped'): Promise<void> {
+	async #end(writer: RunWriter, status: OrderlyEnd): Promise<void> {
 		const step = this.#training?.progress?.step ?? writer.record.step;
 		// Before the record says so: of a run that has ended nothing is resumed, so nothing would remove it.
 		await this.#reserve?.release();

@@ -1,6 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { Metrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { AlertLevel } from '../../protocol/alert.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
@@ -184,7 +185,7 @@ export abstract class RunCourse implements GateHooks {
 		this.#booked.catch(() => undefined);
 	}
 
-	alert(level: 'info' | 'warning' | 'error', message: string): void {
+	alert(level: AlertLevel, message: string): void {
 		const { writer } = this.options;
 		writer.log(`${level}: ${message}`);
 		void writer.appendEvent({ type: 'alert', level, message, step: this.progress.step }).catch(() => undefined);

@@ -1,9 +1,10 @@
 import { totalmem } from 'node:os';
+import type { MemoryDevice } from '../../core/memory/estimateRecipe.ts';
 import { findNvidia } from './nvidia.ts';
 
 /** What a recipe would be computed on here, and the bytes that it has. */
 export interface DeviceMemory {
-	readonly device: 'cpu' | 'cuda';
+	readonly device: MemoryDevice;
 	/** Of the smallest GPU, or of the machine; null: not known, as of a cluster's. */
 	readonly bytes: number | null;
 }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import type { PolicyApi } from '../../protocol/policySpec.ts';
 import { showWarning } from '../plainMessages.ts';
 import { askChoice, askText, type NoAnswer, type Question } from '../search/questions.ts';
 import type { ServerPolicy } from './policySettings.ts';
@@ -30,7 +31,7 @@ interface Draft {
 	url: string;
 	key: string;
 	model: string;
-	api: 'chat' | 'completions';
+	api: PolicyApi;
 	name: string;
 }
 
@@ -115,7 +116,7 @@ async function askModel(draft: Draft, question: Question, needs: AddPolicyNeeds)
 }
 
 async function askApi(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
-	const answer = await askChoice<'chat' | 'completions'>({ ...question, placeholder: 'Select an API' }, [
+	const answer = await askChoice<PolicyApi>({ ...question, placeholder: 'Select an API' }, [
 		{
 			label: 'Chat',
 			description: 'messages: follows instructions; continuing from a prefix is tested',

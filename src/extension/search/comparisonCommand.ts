@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
+import type { ScorerScope } from '../../core/search/scorer.ts';
 import { strategies, strategyParams } from '../../core/search/strategies.ts';
 import { needsOf } from '../../core/search/strategy.ts';
 import { requireInside } from '../../files/ownFolder.ts';
@@ -254,7 +255,7 @@ export class ComparisonCommand extends Disposable {
 	}
 }
 
-function scorerNeed(name: string): 'step' | 'final' | undefined {
+function scorerNeed(name: string): ScorerScope | undefined {
 	const strategy = strategies.find((one) => one.name === name);
 	return strategy === undefined ? undefined : needsOf(strategy, strategyParams(strategy, {})).scorer;
 }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import type { ScorerScope } from '../../core/search/scorer.ts';
 import { type AnyStrategy, strategies, strategyOf, strategyParams } from '../../core/search/strategies.ts';
 import { needsOf } from '../../core/search/strategy.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
@@ -39,7 +40,7 @@ interface Step {
 }
 
 /** What a strategy takes guides and judges for, with the parameters that it is run with. */
-function scorerNeed(draft: Draft): 'step' | 'final' | undefined {
+function scorerNeed(draft: Draft): ScorerScope | undefined {
 	const strategy = strategyOf(draft.strategy ?? '');
 	return needsOf(strategy, strategyParams(strategy, draft.params)).scorer;
 }

@@ -1,3 +1,4 @@
+import type { DatasetPart } from '../../protocol/datasetPart.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import type { ProblemsSpec } from '../../protocol/strategyComparison.ts';
 import { runOfCheckpoint } from '../../runs/prepareRun.ts';
@@ -16,7 +17,7 @@ export function runProblems(runs: readonly RunView[], policy: PolicySpec | null)
 	const known = runs.filter((run) => !isForeign(run) && run.record !== null);
 	const first = known.find(({ folder }) => folder === own);
 	const others = known.filter((run) => run !== first).slice(0, maxRuns);
-	const choice = (run: RunView, part: 'held-out' | 'training', description: string): Choice<ProblemsSpec> => ({
+	const choice = (run: RunView, part: DatasetPart, description: string): Choice<ProblemsSpec> => ({
 		label: `$(beaker) ${nameOf(run)}`,
 		description,
 		value: { from: 'run', run: run.folder, part },

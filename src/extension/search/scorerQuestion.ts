@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
+import type { ScorerScope } from '../../core/search/scorer.ts';
 import { builtInRewardNames } from '../../protocol/builtInRewards.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
@@ -50,7 +51,7 @@ export async function askScorer(
 		gold,
 		policy,
 	}: {
-		readonly scope: 'step' | 'final';
+		readonly scope: ScorerScope;
 		readonly needed: boolean;
 		readonly gold: boolean;
 		/** Which scorers make sense. Default: all are offered. */

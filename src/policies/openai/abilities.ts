@@ -1,4 +1,5 @@
 import type { PolicyCapabilities } from '../../core/search/policy.ts';
+import type { PolicyApi } from '../../protocol/policySpec.ts';
 
 /** How a server goes on from the beginning of an answer. */
 export type PrefixStyle =
@@ -46,7 +47,7 @@ export interface OpenAiAbilities {
 	readonly notes: readonly string[];
 }
 
-export function capabilitiesOf(abilities: OpenAiAbilities, api: 'chat' | 'completions'): PolicyCapabilities {
+export function capabilitiesOf(abilities: OpenAiAbilities, api: PolicyApi): PolicyCapabilities {
 	return {
 		logprobs: abilities.logprobs !== null,
 		alternatives: abilities.logprobs ?? 0,

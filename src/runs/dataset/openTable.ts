@@ -9,7 +9,7 @@ import { utf8Text } from '../../files/textEncoding.ts';
 import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable } from './dataTable.ts';
 import { PartsTable } from './partsTable.ts';
-import { RecordTable } from './recordTable.ts';
+import { RecordTable, type SeparatedFormat } from './recordTable.ts';
 
 /** Extensions of the files that are read, without the dot. */
 export const tableExtensions = ['jsonl', 'ndjson', 'json', 'csv', 'tsv', 'parquet', 'arrow'] as const;
@@ -64,7 +64,7 @@ function separated(
 	name: string,
 	head: Uint8Array,
 	begin: number,
-	format: 'csv' | 'tsv',
+	format: SeparatedFormat,
 ): RecordTable {
 	const text = new TextDecoder().decode(head.subarray(begin));
 	const delimiter = format === 'tsv' ? '\t' : guessDelimiter(text.split('\n', 1)[0] ?? '');

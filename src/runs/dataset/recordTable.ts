@@ -19,10 +19,13 @@ const rowsPerMark = 64;
 /** Longer records are not read. */
 export const longestRecord = 16 << 20;
 
+/** Tables of text whose cells are separated by a character. */
+export type SeparatedFormat = 'csv' | 'tsv';
+
 /** How the records of a file are told apart and read. */
 export type RecordSyntax =
 	| { readonly format: 'jsonl' | 'json' }
-	| { readonly format: 'csv' | 'tsv'; readonly delimiter: string; readonly names: readonly string[] };
+	| { readonly format: SeparatedFormat; readonly delimiter: string; readonly names: readonly string[] };
 
 interface Place {
 	readonly start: number;

@@ -1,4 +1,5 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
+import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
 import type { FolderView } from './folderView.ts';
 import type { ForeignMetrics, ForeignRollout } from './foreignRecord.ts';
 
@@ -56,7 +57,7 @@ interface Files {
 }
 
 export interface RolloutFiles extends Files {
-	readonly split: 'train' | 'validation';
+	readonly split: RolloutSplit;
 	/** Whether a file has rollouts of this split, where that is known from what the format's `learn` found; absent: it has. */
 	holds?(path: string, learnt: unknown): boolean;
 	/** What of `learned` a file's rollouts depend on, as text: they are read again when it changes. */

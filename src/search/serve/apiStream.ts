@@ -1,7 +1,7 @@
 import type { TraceTags } from '../../core/trace/trace.ts';
 import { answerOf, cutAtStop, finishReason, type ReplyFacts, type Solved, searchOf, usageOf } from './apiReply.ts';
 import type { ApiRequest } from './apiRequest.ts';
-import { ReplySplitter } from './replySplitter.ts';
+import { type ReplyPart, ReplySplitter } from './replySplitter.ts';
 import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 
 const noTags: TraceTags = { think: null, answer: null };
@@ -63,7 +63,7 @@ export class ChoiceStream {
 		return [...chunks, ...this.#opening(), ...calls, this.#chunk({}, { finish_reason, ...logprobs, search })];
 	}
 
-	#chunks(parts: readonly { readonly kind: 'reasoning' | 'content'; readonly text: string }[]): object[] {
+	#chunks(parts: readonly ReplyPart[]): object[] {
 		if (parts.length === 0) return [];
 		return [
 			...this.#opening(),

@@ -2,8 +2,8 @@ import type { TraceTags } from '../../core/trace/trace.ts';
 import type { ChatToolCall } from '../../protocol/scorer.ts';
 import { answerOf, finishReason, type ReplyFacts, type Solved, searchOf, usageOf } from './apiReply.ts';
 import type { ApiRequest } from './apiRequest.ts';
-import { ReplySplitter, splitReply } from './replySplitter.ts';
-import { callItems, responsesTools } from './toolUse.ts';
+import { type ReplyPart, ReplySplitter, splitReply } from './replySplitter.ts';
+import { callItems, type ItemStatus, responsesTools } from './toolUse.ts';
 
 /** The answer to `/v1/responses`. */
 export function responsesReply(facts: ReplyFacts, request: ApiRequest, solved: Solved, tags: TraceTags) {
@@ -69,7 +69,7 @@ function reasoningItem(facts: ReplyFacts, text: string | null, status: string) {
 }
 
 interface OpenItem {
-	readonly kind: 'reasoning' | 'content';
+	readonly kind: ReplyPart['kind'];
 	readonly place: number;
 	text: string;
 }
@@ -115,7 +115,7 @@ export class ResponseStream {
 		return events;
 	}
 
-	#parts(parts: readonly { readonly kind: 'reasoning' | 'content'; readonly text: string }[]): object[] {
+	#parts(parts: readonly ReplyPart[]): object[] {
 		return parts.flatMap(({ kind, text }) => {
 			const events = this.#open?.kind === kind ? [] : this.#switch(kind);
 			const open = this.#open as OpenItem;
@@ -129,7 +129,7 @@ export class ResponseStream {
 	}
 
 	/** Ends the item that is open, and begins another. */
-	#switch(kind: 'reasoning' | 'content'): object[] {
+	#switch(kind: ReplyPart['kind']): object[] {
 		const events = [...this.#opening(), ...this.#close()];
 		const open = { kind, place: this.#places++, text: '' };
 		this.#open = open;
@@ -160,7 +160,7 @@ export class ResponseStream {
 		];
 	}
 
-	#calls(calls: readonly ChatToolCall[], status: 'completed' | 'incomplete'): object[] {
+	#calls(calls: readonly ChatToolCall[], status: ItemStatus): object[] {
 		const { id } = this.#facts;
 		return callItems(calls, id, status).flatMap((item) => {
 			const at = { item_id: item.id, output_index: this.#places++ };
@@ -175,7 +175,7 @@ export class ResponseStream {
 		});
 	}
 
-	#place({ kind, place }: { readonly kind: 'reasoning' | 'content'; readonly place: number }) {
+	#place({ kind, place }: { readonly kind: ReplyPart['kind']; readonly place: number }) {
 		return { item_id: idOf(this.#facts, kind === 'content' ? 'msg' : 'rs'), output_index: place, content_index: 0 };
 	}
 
@@ -197,5 +197,5 @@ export class ResponseStream {
 	}
 }
 
-const partOf = (kind: 'reasoning' | 'content', text: string) =>
+const partOf = (kind: ReplyPart['kind'], text: string) =>
 	kind === 'content' ? textPart(text) : { type: 'reasoning_text' as const, text };

@@ -4,6 +4,9 @@ import { decode } from '../../protocol/decode.ts';
 import type { ChatToolCall } from '../../protocol/scorer.ts';
 import { ApiError } from './apiError.ts';
 
+/** State of an item of a response. */
+export type ItemStatus = 'completed' | 'incomplete';
+
 /** Tools of a request at most, as with OpenAI. */
 const maxTools = 128;
 
@@ -125,7 +128,7 @@ export function responsesTools(offered: OfferedTools | null) {
 }
 
 /** Tool calls as the items of a response. @param id of the response */
-export function callItems(calls: readonly ChatToolCall[], id: string, status: 'completed' | 'incomplete') {
+export function callItems(calls: readonly ChatToolCall[], id: string, status: ItemStatus) {
 	return calls.map((call, i) => ({
 		type: 'function_call' as const,
 		id: `fc${id.slice('resp'.length)}_${i}`,

@@ -7,6 +7,7 @@ import {
 	formatPercent,
 } from '../../../src/base/format.ts';
 import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
+import type { XAxis } from './plotLink.ts';
 
 /** A value in a legend or a table. */
 export function formatValue(value: number | null | undefined, unit: MetricUnit): string {
@@ -31,7 +32,7 @@ export function formatTick(value: number, unit: MetricUnit): string {
 	return formatNumber(value, 3);
 }
 
-export function formatX(value: number, axis: 'step' | 'time'): string {
+export function formatX(value: number, axis: XAxis): string {
 	return axis === 'step' ? formatNumber(value, 6) : formatClock(value);
 }
 

@@ -1,11 +1,11 @@
 import type { Behaviour } from '../../../src/core/trace/behaviorNames.ts';
 import { findBehaviours } from '../../../src/core/trace/behaviours.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
-import type { Span, Trace, TraceTags } from '../../../src/core/trace/trace.ts';
+import type { Span, Trace, TraceSection, TraceTags } from '../../../src/core/trace/trace.ts';
 import type { Mark } from './marks.ts';
 import { type TextBlock, textBlocks } from './textBlocks.ts';
 
-export type RegionKind = 'think' | 'answer' | 'outside' | 'plain';
+export type RegionKind = TraceSection | 'outside' | 'plain';
 
 /** A part of the completion that is set apart: thinking, answer, what stands outside of both, or all of it. */
 export interface Region extends Span {
@@ -33,7 +33,7 @@ export interface CompletionTrace {
 /** Think and answer with their own tags, in the order of the text; blank stretches between them are left out. */
 function findRegions(text: string, trace: Trace, tags: TraceTags): Region[] {
 	if (!tags.think && !tags.answer) return text === '' ? [] : [{ kind: 'plain', start: 0, end: text.length }];
-	const withTags = (span: Span, section: 'think' | 'answer'): Region => {
+	const withTags = (span: Span, section: TraceSection): Region => {
 		const open = trace.tags.find((tag) => tag.section === section && tag.kind === 'open' && tag.end === span.start);
 		const close = trace.tags.find((tag) => tag.section === section && tag.kind === 'close' && tag.start === span.end);
 		return { kind: section, start: open?.start ?? span.start, end: close?.end ?? span.end };

@@ -4,11 +4,14 @@ import type { Verification } from '../../../protocol/verification.ts';
 /** What a part of the line is about; in this order on the line. */
 export type SummaryTopic = 'value' | 'agreement' | 'null' | 'dead' | 'cases' | 'recorded' | 'errors' | 'time';
 
+/** `bad`: the reward is at fault; `notice`: worth a look. */
+export type SummaryLevel = 'plain' | 'notice' | 'bad';
+
 export interface SummaryPart {
 	readonly topic: SummaryTopic;
 	readonly text: string;
 	/** `bad`: the reward is at fault or broke its word; `notice`: worth a look. */
-	readonly level: 'plain' | 'notice' | 'bad';
+	readonly level: SummaryLevel;
 }
 
 /** A reward's value for a line of text: at most three significant digits beside the point, no trailing zeros lost. */

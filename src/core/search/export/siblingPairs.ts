@@ -1,4 +1,5 @@
 import { type PairingOptions, type PreferencePair, pairGroup } from '../../export/preferencePairs.ts';
+import type { GenerateUnit } from '../search.ts';
 import type { SearchTree, TreeNode } from '../searchTree.ts';
 import { type Measure, nodeValue, problemOf } from './treeFacts.ts';
 
@@ -7,7 +8,7 @@ export interface SiblingPairOptions extends PairingOptions, Measure {
 	 * What a pair compares. `step`: the two next steps alone, after a prompt that holds the beginning (Step-DPO, Lai et al.
 	 * 2024); `completion`: the best completion through the one and the worst through the other, after the problem.
 	 */
-	readonly span?: 'step' | 'completion';
+	readonly span?: GenerateUnit;
 	/** Messages instead of texts; of whole completions only. */
 	readonly conversational?: boolean;
 }

@@ -1,5 +1,6 @@
 import type { NodeRole, TreeEvent } from '../../../protocol/treeLog.ts';
 import { treeLogFormat } from '../../../protocol/treeLog.ts';
+import type { TreeStructure } from '../strategy.ts';
 import type { ReadTree } from './treeFormat.ts';
 
 export interface TreeHead {
@@ -11,7 +12,7 @@ export interface TreeHead {
 	readonly prompt: string;
 	readonly answer?: string | null;
 	readonly params?: Readonly<Record<string, unknown>>;
-	readonly structure?: 'chain' | 'tree' | 'graph';
+	readonly structure?: TreeStructure;
 	/** Name of the values that tell which node is best. */
 	readonly measure: string;
 }

@@ -4,6 +4,7 @@ import { count } from '../../../protocol/recipeFields.ts';
 import {
 	type AgentQuery,
 	type AgentReply,
+	type AgentReplyKind,
 	queriesOf,
 	readAgentReply,
 	replyJsonSchema,
@@ -170,7 +171,7 @@ class Agent {
 	}
 
 	/** A reply that fits, or none when the retries are used up; each that does not is told what is wrong with it. */
-	async #reply(kind: 'draft' | 'revision', messages: readonly ReturnType<typeof user>[]): Promise<AgentReply | null> {
+	async #reply(kind: AgentReplyKind, messages: readonly ReturnType<typeof user>[]): Promise<AgentReply | null> {
 		const schema = replyJsonSchema(
 			kind,
 			this.#tools.map(({ name }) => name),
@@ -198,7 +199,7 @@ class Agent {
 		return draftInstruction(this.#search.problem.prompt, this.#tools, this.#params);
 	}
 
-	#add(parents: readonly number[], role: 'draft' | 'revision', reply: AgentReply): TreeNode {
+	#add(parents: readonly number[], role: AgentReplyKind, reply: AgentReply): TreeNode {
 		const search = this.#search;
 		const evidence = evidenceOf(search.tree);
 		const cited = withNumbers(reply.answer, reply.references, evidence);

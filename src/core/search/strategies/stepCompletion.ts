@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { count } from '../../../protocol/recipeFields.ts';
 import { judgeFinals } from '../choice.ts';
 import { completionLabel } from '../export/treeFacts.ts';
-import type { Search } from '../search.ts';
+import type { GenerateUnit, Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
@@ -50,7 +50,7 @@ async function solution(search: Search, first: TreeNode, steps: number): Promise
 }
 
 /** Steps after a node: those that are in the tree, and as many more as are missing. */
-async function following(search: Search, node: number, n: number, unit: 'step' | 'completion' = 'step') {
+async function following(search: Search, node: number, n: number, unit: GenerateUnit = 'step') {
 	const there = openChildren(search, node)
 		.map((id) => search.tree.node(id) as TreeNode)
 		.filter(({ label }) => label !== completionLabel)

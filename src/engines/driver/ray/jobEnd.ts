@@ -2,13 +2,12 @@ import * as v from 'valibot';
 import { Failure, type Reason } from '../../../base/failure.ts';
 import { readJson } from '../../../files/safeFile.ts';
 import { decode } from '../../../protocol/decode.ts';
+import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import { failureOf } from '../../../runs/launchEngine.ts';
 import type { JobInfo } from './jobsApi.ts';
 import type { MirroredRun } from './runMirror.ts';
 
-export type JobEnd =
-	| { readonly status: 'finished' | 'stopped' }
-	| { readonly status: 'crashed'; readonly failure: Failure };
+export type JobEnd = { readonly status: OrderlyEnd } | { readonly status: 'crashed'; readonly failure: Failure };
 
 const failedSchema = v.looseObject({
 	submission: v.string(),

@@ -4,7 +4,7 @@ import { deferred } from '../../../base/async.ts';
 import { Failure } from '../../../base/failure.ts';
 import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import { sha256 } from '../../../files/sha256.ts';
-import type { RunRecord } from '../../../protocol/runRecord.ts';
+import type { OrderlyEnd, RunRecord } from '../../../protocol/runRecord.ts';
 import type { ControlServer } from '../../../rpc/controlServer.ts';
 import { startMark } from '../../../runs/foreignCode.ts';
 import { checkRewardCopies, hashRewards } from '../../../runs/rewardCopies.ts';
@@ -173,7 +173,7 @@ class RayRun {
 	}
 
 	/** The run on the cluster has told its end as an event; a job that was ended has not. */
-	async #end(writer: RunWriter, status: 'finished' | 'stopped'): Promise<void> {
+	async #end(writer: RunWriter, status: OrderlyEnd): Promise<void> {
 		const { step } = writer.record;
 		if (!this.#course?.toldEnd) await writer.appendEvent({ type: status, step, local: true });
 		await writer.updateRecord({ status, step, pause: undefined });

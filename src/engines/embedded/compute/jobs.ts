@@ -1,7 +1,7 @@
 import type { FailureData } from '../../../base/failure.ts';
 import type { HeadName } from '../../../protocol/control.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
-import type { OptimiserSettings } from '../learner.ts';
+import type { OptimiserSettings, ScoredBy } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import type { GradientVariant, ValueOutput, ValueVariant } from '../model/programs.ts';
 import type { Range } from './adamW.ts';
@@ -11,7 +11,7 @@ import type { ProviderName } from './providers.ts';
 
 /** Where a job's weights lie; a worker copies them once per version. */
 export interface WeightsRef {
-	readonly slot: 'policy' | 'reference' | 'teacher' | HeadName;
+	readonly slot: ScoredBy | 'teacher' | HeadName;
 	readonly version: number;
 	readonly buffer: SharedArrayBuffer;
 }

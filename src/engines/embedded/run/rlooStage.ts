@@ -4,7 +4,7 @@ import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
 import type { ResolvedRlooStage } from '../../../core/recipe/resolvedRecipe.ts';
 import { completionKl, leaveOneOutAdvantages } from '../../../core/rloo/leaveOneOut.ts';
 import { sequenceMetrics } from '../../../core/rloo/sequenceLoss.ts';
-import type { PerToken, RlooRow, UpdateResult } from '../learner.ts';
+import type { PerToken, RlooRow, ScoredBy, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { clipRange } from './clipRange.ts';
 import { type GenerationBatch, nextGeneration } from './generationBatch.ts';
@@ -22,7 +22,7 @@ interface Penalised {
 async function penaltyOf(host: StageHost, stage: ResolvedRlooStage, batch: GenerationBatch): Promise<Penalised> {
 	const samples = batch.rollouts.map(({ sample }) => sample);
 	const { learner } = host.parts;
-	const of = (which: 'policy' | 'reference') =>
+	const of = (which: ScoredBy) =>
 		host.watch.measure('logprobs', () => learner.logprobs(samples, which, stage.temperature));
 	const policy = await of('policy');
 	const reference = await of('reference');

@@ -2,6 +2,7 @@ import { Failure } from '../../../base/failure.ts';
 import { formatCounted } from '../../../base/format.ts';
 import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import { sha256 } from '../../../files/sha256.ts';
+import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import { openDataset } from '../../../runs/openDataset.ts';
 import { readEvents } from '../../../runs/runReader.ts';
 import type { EngineProcess } from '../../shared/engineProcess.ts';
@@ -49,7 +50,7 @@ class EmbeddedTraining implements Training {
 		return this.#policy;
 	}
 
-	async train(): Promise<'finished' | 'stopped'> {
+	async train(): Promise<OrderlyEnd> {
 		const run = this.#run;
 		const { recipe, resume, writer, gate } = run;
 		const dataset = await openDataset(recipe.dataset);

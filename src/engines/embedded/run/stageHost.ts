@@ -3,6 +3,7 @@ import type { ProblemSource } from '../../../core/dataset/problemSource.ts';
 import type { ResolvedRecipe, ResolvedUpdatingStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { Template } from '../../../core/text/template.ts';
 import type { Tokenizer } from '../../../core/text/tokenizer.ts';
+import type { AlertLevel } from '../../../protocol/alert.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { RecipeScorers } from '../../../rewards/createScorers.ts';
 import type { Progress } from '../../shared/progress.ts';
@@ -54,7 +55,7 @@ export interface StageHost {
 	readonly data: RunData;
 	/** Adds an event under the step that is being done. */
 	event(event: { readonly type: string; readonly [key: string]: unknown }): void;
-	alert(level: 'info' | 'warning' | 'error', message: string): void;
+	alert(level: AlertLevel, message: string): void;
 	/** What a reward printed goes to the run's log. */
 	noteOutput(reward: string, lines: readonly string[]): void;
 	/** A reward failed on some rows, and the run goes on: said once in a while. */

@@ -14,6 +14,7 @@ import {
 	type ResolvedStage,
 } from '../../../core/recipe/resolvedRecipe.ts';
 import { headOfStage, trainsHead } from '../../../protocol/headStages.ts';
+import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import type { Evaluation, EvaluationSettings } from '../../shared/evaluation.ts';
 import { type CourseOptions, RunCourse, type Verdict } from '../../shared/runCourse.ts';
 import type { RewardFailures } from '../../shared/scoreBatch.ts';
@@ -56,7 +57,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 	}
 
 	/** Trains to the end of the recipe, or until the run is told to stop. Throws what goes wrong. */
-	async run(): Promise<'finished' | 'stopped'> {
+	async run(): Promise<OrderlyEnd> {
 		const { progress } = this;
 		const { stages } = this.parts.recipe;
 		let verdict = await this.openGate();

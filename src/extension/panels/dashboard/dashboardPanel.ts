@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
 import type { Alert } from '../../../protocol/alert.ts';
 import {
+	type ChartExport,
 	type DashboardAction,
 	type DashboardCommand,
 	type DashboardEvent,
@@ -168,7 +169,7 @@ const filters = { png: { Pictures: ['png'] }, csv: { 'Comma-separated values': [
 async function save(
 	runFolder: string,
 	name: string,
-	kind: 'png' | 'csv',
+	kind: ChartExport,
 	bytes: Uint8Array,
 ): Promise<{ saved: boolean }> {
 	// The name comes from the webview: a plain file name and nothing else.

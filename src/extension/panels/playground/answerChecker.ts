@@ -4,8 +4,8 @@ import { Failure } from '../../../base/failure.ts';
 import { sideTags } from '../../../core/playground/exchangeText.ts';
 import { decodeResolvedRecipe } from '../../../core/recipe/resolve.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
+import { defaultsOf } from '../../../protocol/keyDefaults.ts';
 import type { AnswerCheck } from '../../../protocol/playgroundMessages.ts';
-import { defaultsOf } from '../../../protocol/recipeKey.ts';
 import type { ScoreRow } from '../../../protocol/scorer.ts';
 import { scoringSchema } from '../../../protocol/scoringSettings.ts';
 import {

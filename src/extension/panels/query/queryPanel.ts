@@ -11,6 +11,7 @@ import {
 	queryStateSchema,
 } from '../../../protocol/queryMessages.ts';
 import type { RolloutRef } from '../../../protocol/rolloutIndex.ts';
+import type { TableExport } from '../../../protocol/tableExport.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
 import type { RunStore } from '../../runStore.ts';
 import { displayText, nameOf } from '../../runView.ts';
@@ -129,7 +130,7 @@ const filters = { csv: { 'Comma-separated values': ['csv'] }, parquet: { Parquet
 let lastFolder: vscode.Uri | null = null;
 
 /** Where to write: beside what was written last, or in the workspace. null: the person thought better of it. */
-async function askPath(name: string, format: 'csv' | 'parquet'): Promise<string | null> {
+async function askPath(name: string, format: TableExport): Promise<string | null> {
 	// The name comes from the webview: a plain file name and nothing else.
 	const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '') || `rollouts.${format}`;
 	const folder = lastFolder ?? vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(homedir());

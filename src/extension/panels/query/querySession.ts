@@ -17,6 +17,7 @@ import type {
 	IndexResult,
 	ResultTable,
 } from '../../../protocol/rolloutIndex.ts';
+import type { TableExport } from '../../../protocol/tableExport.ts';
 
 /** What answers: the index worker, behind its client. */
 export interface QueryIndex {
@@ -190,7 +191,7 @@ export class QuerySession extends Disposable {
 		id: number,
 		sql: string,
 		path: string,
-		format: 'csv' | 'parquet',
+		format: TableExport,
 	): Promise<{ readonly rows: number; readonly bytes: number }> {
 		return this.#work(id, (signal) => this.#options.rolloutIndex.request('export', { sql, path, format }, signal));
 	}

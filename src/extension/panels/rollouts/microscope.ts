@@ -11,6 +11,7 @@ import type {
 	microscopeRequests,
 } from '../../../protocol/microscopeMessages.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import type { RolloutSplit } from '../../../protocol/rolloutSplit.ts';
 import type { Place } from '../../../protocol/rolloutsMessages.ts';
 import type { StepRating } from '../../../protocol/stepLabel.ts';
 import type { RequestParams, RequestResult } from '../../../protocol/webviewMessages.ts';
@@ -196,7 +197,7 @@ export class Microscope extends Disposable {
 
 	async #promptOf(
 		content: RunContent,
-		split: 'train' | 'validation',
+		split: RolloutSplit,
 		step: number,
 		group: number,
 		signal: AbortSignal,

@@ -1,4 +1,5 @@
 import type { Message } from '../../../protocol/rolloutLine.ts';
+import { rolloutSplits } from '../../../protocol/rolloutSplit.ts';
 import { messageOf } from '../foreignMessages.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
 import {
@@ -172,7 +173,7 @@ const forms = [
 const place = (ending: string) => `trajectories/{split}/{step}.${ending}`;
 
 /** The newest form of a step counts: older ones were converted from it or left behind. */
-const rollouts = (['train', 'validation'] as const).flatMap((kind) =>
+const rollouts = rolloutSplits.flatMap((kind) =>
 	forms.map(
 		([ending, form, map], index): RolloutFiles => ({
 			pattern: place(ending),

@@ -1,4 +1,5 @@
 import { parseBoundedJson } from '../../../base/boundedJson.ts';
+import { rolloutSplits } from '../../../protocol/rolloutSplit.ts';
 import type { FolderView } from '../folderView.ts';
 import type { ForeignMetrics } from '../foreignRecord.ts';
 import { boundedValue, fieldsOf, integerOf, numberOf, scoresOf, textOf } from '../foreignValues.ts';
@@ -63,7 +64,7 @@ const streams = ['monitors/file/traces/{name}.jsonl', 'monitors/file/traces/{fol
 const isStream = ({ folder, name }: Readonly<Record<string, string>>) =>
 	folder !== 'annotations' && !/[.]index$/.test(name ?? '');
 
-const streamed = (['train', 'validation'] as const).flatMap((split) =>
+const streamed = rolloutSplits.flatMap((split) =>
 	[...streams, 'traces/live/{name}.jsonl'].map(
 		(pattern): RolloutFiles => ({
 			pattern,

@@ -1,4 +1,5 @@
 import { textNotRecorded } from '../../../protocol/rolloutLine.ts';
+import { rolloutSplits } from '../../../protocol/rolloutSplit.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
 import {
 	extraOf,
@@ -94,7 +95,7 @@ export const tinker: RunFormat = {
 	title: 'Tinker cookbook',
 	looksFor: 'iteration_{N}/train_rollout_summaries.jsonl, or metrics.jsonl beside checkpoints.jsonl of a Tinker run',
 	hasSteps: true,
-	rollouts: (['train', 'validation'] as const).map(
+	rollouts: rolloutSplits.map(
 		(split): RolloutFiles => ({
 			pattern: summaries,
 			form: 'jsonl',

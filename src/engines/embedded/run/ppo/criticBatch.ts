@@ -6,7 +6,7 @@ import {
 	whiten,
 } from '../../../../core/ppo/advantageEstimation.ts';
 import type { ResolvedPpoStage } from '../../../../core/recipe/resolvedRecipe.ts';
-import type { PerToken } from '../../learner.ts';
+import type { PerToken, ScoredBy } from '../../learner.ts';
 import type { GenerationBatch, Rollout } from '../generationBatch.ts';
 import type { StageHost } from '../stageHost.ts';
 
@@ -45,7 +45,7 @@ export async function criticise(
 ): Promise<CriticisedBatch> {
 	const { learner } = host.parts;
 	const samples = batch.rollouts.map(({ sample }) => sample);
-	const logprobsOf = (which: 'policy' | 'reference') =>
+	const logprobsOf = (which: ScoredBy) =>
 		host.watch.measure('logprobs', () => learner.logprobs(samples, which, stage.temperature));
 	const penalises = stage.kl_coef > 0;
 	const old = keepsOld || penalises ? await logprobsOf('policy') : null;
