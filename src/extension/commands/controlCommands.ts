@@ -1,11 +1,7 @@
 import * as vscode from 'vscode';
-import { type Hyperparameters, hyperparametersSchema } from '../../protocol/control.ts';
-import { type Decoded, decode } from '../../protocol/decode.ts';
 import type { CommandTable } from '../commandTable.ts';
-import { changeable, currentHyperparameters } from '../currentHyperparameters.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
-import { showInputBox, showQuickPick } from '../quickInput.ts';
 import type { RunController } from '../runController.ts';
 import type { RunPicker } from '../runPicker.ts';
 import { isLive, isRunning, nameOf, type RunView } from '../runView.ts';
@@ -50,6 +46,7 @@ export function addControlCommands(table: CommandTable, { picker, controller, no
 	table.add(commandIds.setHyperparameters, async (...args) => {
 		const view = await picker.one(args, { title: 'Set hyper-parameters', what: 'is active', applies: isLive });
 		if (view === undefined) return undefined;
+		const { askChanges, givenChanges } = await import('./hyperparameterChanges.ts');
 		const changes = givenChanges(args[1]) ?? (await askChanges(view));
 		if (changes === undefined) return undefined;
 		const fromStep = await controller.setHyperparameters(view, changes);
@@ -57,42 +54,4 @@ export function addControlCommands(table: CommandTable, { picker, controller, no
 		void notices.information(`${nameOf(view)}: ${words.join(', ')} from step ${fromStep} on.`);
 		return fromStep;
 	});
-}
-
-function givenChanges(argument: unknown): Hyperparameters | undefined {
-	if (argument === undefined || argument === null || Array.isArray(argument)) return undefined;
-	const decoded = decode(hyperparametersSchema, argument);
-	return decoded.ok && Object.keys(decoded.value).length > 0 ? decoded.value : undefined;
-}
-
-async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
-	const current = await currentHyperparameters(view.folder, view.record?.stage ?? null);
-	const meanings = changeable(view.record?.stage ?? null);
-	const picked = await showQuickPick(
-		[...meanings].map(([name, detail]) => {
-			const value = current[name];
-			return { label: name, detail, name, ...(value === undefined ? {} : { description: String(value) }) };
-		}),
-		{
-			title: `Hyper-parameters of ${nameOf(view)}`,
-			placeHolder: 'Select what to change, starting with the next step',
-		},
-	);
-	if (picked === undefined) return undefined;
-	const text = await showInputBox({
-		title: picked.name,
-		prompt: picked.detail,
-		value: picked.description ?? '',
-		validateInput: (input) => {
-			const change = changeOf(picked.name, input);
-			return change.ok ? undefined : `${picked.name} ${change.faults[0]?.message}.`;
-		},
-	});
-	const change = text === undefined ? undefined : changeOf(picked.name, text);
-	return change?.ok ? change.value : undefined;
-}
-
-function changeOf(name: string, input: string): Decoded<Hyperparameters> {
-	const value = input.trim() === '' ? Number.NaN : Number(input);
-	return decode(hyperparametersSchema, { [name]: value });
 }

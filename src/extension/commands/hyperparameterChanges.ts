@@ -1,0 +1,45 @@
+import { type Hyperparameters, hyperparametersSchema } from '../../protocol/control.ts';
+import { type Decoded, decode } from '../../protocol/decode.ts';
+import { changeable, currentHyperparameters } from '../currentHyperparameters.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
+import { nameOf, type RunView } from '../runView.ts';
+
+/** Changes that a caller names; undefined: it names none, or none that are valid. */
+export function givenChanges(argument: unknown): Hyperparameters | undefined {
+	if (argument === undefined || argument === null || Array.isArray(argument)) return undefined;
+	const decoded = decode(hyperparametersSchema, argument);
+	return decoded.ok && Object.keys(decoded.value).length > 0 ? decoded.value : undefined;
+}
+
+/** Asks which hyper-parameter of a run to change, and to what. */
+export async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
+	const current = await currentHyperparameters(view.folder, view.record?.stage ?? null);
+	const meanings = changeable(view.record?.stage ?? null);
+	const picked = await showQuickPick(
+		[...meanings].map(([name, detail]) => {
+			const value = current[name];
+			return { label: name, detail, name, ...(value === undefined ? {} : { description: String(value) }) };
+		}),
+		{
+			title: `Hyper-parameters of ${nameOf(view)}`,
+			placeHolder: 'Select what to change, starting with the next step',
+		},
+	);
+	if (picked === undefined) return undefined;
+	const text = await showInputBox({
+		title: picked.name,
+		prompt: picked.detail,
+		value: picked.description ?? '',
+		validateInput: (input) => {
+			const change = changeOf(picked.name, input);
+			return change.ok ? undefined : `${picked.name} ${change.faults[0]?.message}.`;
+		},
+	});
+	const change = text === undefined ? undefined : changeOf(picked.name, text);
+	return change?.ok ? change.value : undefined;
+}
+
+function changeOf(name: string, input: string): Decoded<Hyperparameters> {
+	const value = input.trim() === '' ? Number.NaN : Number(input);
+	return decode(hyperparametersSchema, { [name]: value });
+}
