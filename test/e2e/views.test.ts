@@ -86,7 +86,7 @@ test('views of what several files hold', { skip }, async (t) => {
 			await workbench.editorTab(/^Query Rollouts/).click();
 			const frame = await workbench.app('query');
 			await frame.getByRole('tab', { name: 'Form' }).click();
-			await frame.getByLabel('Text that completions must hold').fill('[0-9]');
+			await frame.getByLabel('Search text').fill('[0-9]');
 			await frame.getByText('Regular expression').click();
 			await page.keyboard.press('Control+Enter');
 			await frame.locator('.cell mark').first().waitFor();
@@ -162,7 +162,7 @@ test('views of what several files hold', { skip }, async (t) => {
 			await comparison.locator('.recipe-value').first().waitFor();
 			await workbench.editorTab(/^Query Rollouts/).click();
 			const query = await workbench.app('query');
-			assert.equal(await query.getByLabel('Text that completions must hold').inputValue(), '[0-9]');
+			assert.equal(await query.getByLabel('Search text').inputValue(), '[0-9]');
 		});
 	});
 });

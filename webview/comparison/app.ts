@@ -18,10 +18,10 @@ const tabNames: Readonly<Record<Tab, string>> = {
 	curves: 'Curves',
 	heldOut: 'Held-out accuracy',
 	recipes: 'Recipes',
-	prompts: 'Same prompts',
+	prompts: 'Shared prompts',
 };
 
-/** The panel as a whole: which runs, and what is compared of them. */
+/** The run comparison panel: runs and tabs. */
 export class App extends Disposable {
 	readonly #model: ComparisonModel;
 	readonly #themes = this.register(new ThemeWatcher());
@@ -62,8 +62,7 @@ export class App extends Disposable {
 				{ class: 'head-line' },
 				element('h1', null, 'Comparison'),
 				element('span', { class: 'spacer' }),
-				button({ label: 'Choose Other Runs', icon: 'sliders', onClick: () => model.host.post({ type: 'choose' }) })
-					.element,
+				button({ label: 'Select Runs', icon: 'sliders', onClick: () => model.host.post({ type: 'choose' }) }).element,
 			),
 			this.#legend.element,
 			this.#tabs.element,
@@ -94,7 +93,7 @@ export class App extends Disposable {
 					this.#curves?.update(changes.has('data'));
 				break;
 			case 'heldOut': {
-				// An evaluation comes with a step.
+				// New evaluations arrive with new steps.
 				const steps = JSON.stringify(runs.map(({ step }) => step));
 				if (changes.has('runs') && steps !== this.#steps) {
 					this.#steps = steps;

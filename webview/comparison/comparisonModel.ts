@@ -16,7 +16,7 @@ import type { SavedState, Tab } from './savedState.ts';
 
 type Requests = typeof comparisonRequests;
 
-/** What the model asks of the panel. */
+/** The panel, as seen by the model. */
 export interface ComparisonHost {
 	post(command: ComparisonCommand): void;
 	request<M extends keyof Requests & string>(
@@ -26,7 +26,7 @@ export interface ComparisonHost {
 	): Promise<RequestResult<Requests, M>>;
 }
 
-/** `runs`: names and states; `data`: curves; `view`: how they are shown; `tab`; `progress`: of the search. */
+/** `runs`: names and statuses; `data`: curves; `view`: settings; `tab`; `progress`: of the prompt search. */
 export type Change = 'runs' | 'data' | 'view' | 'tab' | 'progress';
 
 export type PromptProgress = Extract<ComparisonEvent, { type: 'promptProgress' }>;
@@ -40,12 +40,12 @@ const empty: CurvePoints = {
 	rowsPerPoint: 1,
 };
 
-/** The column of a run's metric in the overlay. */
+/** Overlay column of a run's metric. */
 export function columnKey(run: number, metric: string): string {
 	return `${run}|${metric}`;
 }
 
-/** What the comparison knows: filled by the panel's events, read by everything that draws. */
+/** State of the comparison, filled by the panel's events. */
 export class ComparisonModel extends Disposable implements ColumnSource {
 	readonly host: ComparisonHost;
 	readonly smoother = new Smoother();
@@ -56,7 +56,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 	#overlay: Overlay = { x: new Float64Array(0), rows: [] };
 	runs: readonly ComparedRun[] = [];
 	points: CurvePoints[] = [];
-	/** Metrics that a run alone has. */
+	/** Number of metrics that only this run has, by run. */
 	alone: number[] = [];
 	axis: OverlayAxis = 'step';
 	tab: Tab = 'curves';
@@ -101,7 +101,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		}
 	}
 
-	/** Everything that any run has a point at, ascending. */
+	/** All x values of any run, ascending. */
 	get x(): Float64Array {
 		return this.#overlay.x;
 	}
@@ -110,17 +110,17 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return this.#overlay.x.length;
 	}
 
-	/** Metrics of at least two runs: those of the catalog first. */
+	/** Metrics of at least two runs, catalog metrics first. */
 	get metrics(): string[] {
 		return sharedNames(this.points.map(({ names }) => names));
 	}
 
-	/** Runs that have a metric. */
+	/** Runs with a metric. */
 	runsWith(metric: string): number[] {
 		return this.points.flatMap(({ names }, run) => (names.includes(metric) ? [run] : []));
 	}
 
-	/** Runs without a place on the axis in use. */
+	/** Runs without values on the current axis. */
 	get offAxis(): number[] {
 		if (this.axis !== 'tokens') return [];
 		return this.points.flatMap(({ tokens, step }, run) =>
@@ -148,13 +148,13 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return column && this.smoother.column(key, column);
 	}
 
-	/** Other runs' places lie between a run's own, so its line goes over them. */
+	/** Connects a run's points across x values of other runs. */
 	gaps(key: string): GapStyle {
 		const metric = key.slice(key.indexOf('|') + 1);
 		return describeMetric(metric).group === 'evaluation' ? 'dotted' : 'bridged';
 	}
 
-	/** A run's value at a row, or the newest before it. */
+	/** A run's value at a row, or the latest before it. */
 	valueAt(key: string, row: number): number {
 		const column = this.column(key);
 		if (column === undefined) return Number.NaN;

@@ -24,7 +24,7 @@ export interface CurveNeeds {
 	readonly tooltip: Tooltip;
 }
 
-/** One metric of all runs: its curves, what they are at the cursor, and the numbers as a table. */
+/** One metric of all runs: curves, values at the cursor, and a table. */
 export class CurveCard extends Disposable {
 	readonly element: HTMLElement;
 	readonly metric: string;
@@ -52,23 +52,23 @@ export class CurveCard extends Disposable {
 		const title = element('h3', { id: titleId, class: 'curve-title' }, this.#spec.title);
 		const about = element(
 			'button',
-			{ class: 'about', attributes: { type: 'button' }, aria: { label: `What ${this.#spec.title} means` } },
+			{ class: 'about', attributes: { type: 'button' }, aria: { label: `About ${this.#spec.title}` } },
 			icon('info'),
 		);
 		const explain = () => explainShared(metric, model.runs);
 		this.register(tooltip.explain(title, explain));
 		this.register(tooltip.explain(about, explain));
 		this.#log = button({
-			label: `Logarithmic axis of ${this.#spec.title}`,
-			title: 'Logarithmic axis',
+			label: `Log axis: ${this.#spec.title}`,
+			title: 'Log axis',
 			appearance: 'icon',
 			icon: 'log10',
 			pressed: false,
 			onClick: () => model.toggleLog(metric),
 		});
 		this.#tableButton = button({
-			label: `${this.#spec.title} as a table`,
-			title: 'Show as a table',
+			label: `Table: ${this.#spec.title}`,
+			title: 'Show as table',
 			appearance: 'icon',
 			icon: 'table',
 			pressed: false,
@@ -111,7 +111,7 @@ export class CurveCard extends Disposable {
 		this.#showBody();
 	}
 
-	/** Data, names of runs, or how they are shown has changed. */
+	/** Redraws after data, names or settings changed. */
 	update(): void {
 		const { model } = this.#needs;
 		const runs = model.runsWith(this.metric);
@@ -131,7 +131,7 @@ export class CurveCard extends Disposable {
 		);
 		const notes = [
 			...(missing.length > 0 ? [`Not recorded by ${missing.join(', ')}.`] : []),
-			...(wanted && !log && model.length > 0 ? ['No value above 0: a logarithmic axis would be empty.'] : []),
+			...(wanted && !log && model.length > 0 ? ['No positive values for a log axis.'] : []),
 		];
 		this.#note.hidden = notes.length === 0;
 		setText(this.#note, notes.join(' '));
@@ -139,7 +139,7 @@ export class CurveCard extends Disposable {
 		this.#fillTable();
 	}
 
-	/** The theme is another. */
+	/** Redraws after a theme change. */
 	rebuild(): void {
 		this.#buildLegend();
 		this.#plot.rebuild();

@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { OverlayAxis } from '../../src/core/comparison/overlay.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
 import { type DropdownControl, dropdown, type SliderControl, slider, textField } from '../lib/controls.ts';
@@ -18,10 +18,10 @@ const axisChoices: readonly { readonly value: OverlayAxis; readonly label: strin
 	{ value: 'time', label: 'Wall time' },
 ];
 
-/** Up to so many charts have no headings of groups. */
+/** Max charts without group headings. */
 const fewCharts = 12;
 
-/** The metrics that the runs share, drawn over each other. */
+/** Shared metrics of the runs, overlaid. */
 export class CurvesView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ComparisonModel;
@@ -38,7 +38,7 @@ export class CurvesView extends Disposable {
 		this.#model = model;
 		this.#needs = { model, link: this.#link, theme: () => themes.theme, tooltip };
 		this.#axis = dropdown({
-			label: 'Against',
+			label: 'X axis',
 			showLabel: true,
 			choices: axisChoices,
 			value: model.axis,
@@ -46,7 +46,7 @@ export class CurvesView extends Disposable {
 		});
 		this.#smoothing = slider({
 			label: 'Smoothing',
-			title: 'Weight of the past in an exponential moving average',
+			title: 'EMA smoothing weight',
 			min: 0,
 			max: 0.99,
 			step: 0.01,
@@ -81,13 +81,13 @@ export class CurvesView extends Disposable {
 		this.update(true);
 	}
 
-	/** @param data whether the rows are other ones */
+	/** @param data whether the rows changed */
 	update(data: boolean): void {
 		const model = this.#model;
 		this.#axis.setValue(model.axis);
 		this.#smoothing.setValue(model.smoother.weight);
 		if (data) {
-			// Tokens are counted as steps are; the link's own time axis counts seconds from the first row.
+			// Tokens are integers like steps; the link's time axis is in seconds from the first row.
 			const time = model.axis === 'time';
 			this.#link.setRows(time ? model.x : model.x, time ? model.x : model.x);
 			this.#link.setAxis(time ? 'time' : 'step');
@@ -109,7 +109,7 @@ export class CurvesView extends Disposable {
 		this.#note();
 	}
 
-	/** Few charts stand in one grid: a heading for each would leave most of the page empty. */
+	/** Puts a few charts into one grid without headings. */
 	#layout(all: ReturnType<typeof groupMetrics>): void {
 		const count = all.reduce((sum, { metrics }) => sum + metrics.length, 0);
 		const groups =
@@ -140,19 +140,19 @@ export class CurvesView extends Disposable {
 		const model = this.#model;
 		if (model.filter.trim() !== '' && model.metrics.length > 0) {
 			return emptyState({
-				title: 'No metric matches',
-				text: `None of the ${model.metrics.length} shared metrics has "${plainLabel(model.filter, 60)}" in its name.`,
-				actions: [{ label: 'Show All', run: () => model.setFilter('') }],
+				title: 'No metrics match',
+				text: `None of the ${formatCounted(model.metrics.length, 'shared metric')} contains "${plainLabel(model.filter, 60)}".`,
+				actions: [{ label: 'Clear Filter', run: () => model.setFilter('') }],
 			});
 		}
 		const loading = model.runs.filter(({ loaded }) => !loaded);
 		if (loading.length > 0) {
-			return emptyState({ title: 'Reading the runs…', text: 'Curves appear here as they are read.', actions: [] });
+			return emptyState({ title: 'Reading the runs…', text: 'Curves appear as they are loaded.', actions: [] });
 		}
 		return emptyState({
-			title: 'The runs share no metrics',
-			text: 'No metric was recorded by two of them under one name. Other tabs may still have something to compare.',
-			actions: [{ label: 'Choose Other Runs', run: () => model.host.post({ type: 'choose' }) }],
+			title: 'No shared metrics',
+			text: 'No metric was recorded by two runs under the same name. The other tabs may still have data.',
+			actions: [{ label: 'Select Runs', run: () => model.host.post({ type: 'choose' }) }],
 		});
 	}
 
@@ -160,14 +160,14 @@ export class CurvesView extends Disposable {
 		const { runs, points, alone, offAxis } = this.#model;
 		const name = (run: number): string => plainLabel(runs[run]?.name ?? '', 60);
 		const notes: string[] = [];
-		for (const run of offAxis) notes.push(`${name(run)} records no token counts, so its curves are left out here.`);
+		for (const run of offAxis) notes.push(`${name(run)} is not shown: it has no token counts.`);
 		points.forEach(({ rowsPerPoint }, run) => {
-			if (rowsPerPoint > 1) notes.push(`A point of ${name(run)} is the mean of ${rowsPerPoint} steps.`);
+			if (rowsPerPoint > 1) notes.push(`Each point of ${name(run)} is the mean of ${rowsPerPoint} steps.`);
 		});
 		const lone = alone.flatMap((count, run) => (count > 0 ? [`${count} of ${name(run)}`] : []));
-		if (lone.length > 0) notes.push(`Metrics of one run alone are left out: ${lone.join(', ')}.`);
+		if (lone.length > 0) notes.push(`Not shown, as only one run has them: ${lone.join(', ')}.`);
 		runs.forEach(({ droppedNames }, run) => {
-			if (droppedNames > 0) notes.push(`${name(run)} has more metrics than are compared.`);
+			if (droppedNames > 0) notes.push(`Some metrics of ${name(run)} are not compared (too many).`);
 		});
 		fill(this.#notes, ...notes.map((words) => element('p', null, words)));
 	}

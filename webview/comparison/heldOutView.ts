@@ -1,4 +1,4 @@
-import { formatCount, formatNumber, formatPercent } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
 import { comparePaired, type PairedComparison } from '../../src/core/evaluation/pairProblems.ts';
 import type { HeldOut, PairResult } from '../../src/protocol/runComparisonMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
@@ -9,7 +9,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
 
-/** Held-out accuracy of the runs with its intervals, and each against the baseline, problem by problem. */
+/** Held-out accuracy with intervals, and a paired test of each run against the baseline. */
 export class HeldOutView {
 	readonly element = element('div', { class: 'held-out' });
 	readonly #model: ComparisonModel;
@@ -17,9 +17,9 @@ export class HeldOutView {
 	#told: readonly (readonly HeldOut[])[] | null = null;
 	#failure: string | null = null;
 	#loading = false;
-	/** Which evaluation each run is shown with: by run, its index in what is told. */
+	/** Index of the shown evaluation, by run. */
 	#chosen: (number | null)[] = [];
-	/** By the two places. */
+	/** Test results by pair of evaluations. */
 	readonly #pairs = new Map<string, PairedComparison | 'loading'>();
 
 	constructor(model: ComparisonModel, themes: ThemeWatcher) {
@@ -27,7 +27,7 @@ export class HeldOutView {
 		this.#themes = themes;
 	}
 
-	/** Asks for what there is now. */
+	/** Loads the evaluations. */
 	async load(): Promise<void> {
 		if (this.#loading) return;
 		this.#loading = true;
@@ -45,7 +45,7 @@ export class HeldOutView {
 		this.draw();
 	}
 
-	/** The newest evaluation of the name that most runs have. */
+	/** Selects the newest evaluation with the most common name. */
 	#choose(): void {
 		const names = new Map<string, number>();
 		for (const list of this.#told ?? []) {
@@ -65,7 +65,7 @@ export class HeldOutView {
 			fill(
 				this.element,
 				this.#failure === null
-					? element('p', { class: 'quiet', role: 'status' }, 'Evaluations are being read…')
+					? element('p', { class: 'quiet', role: 'status' }, 'Loading evaluations…')
 					: element('p', { role: 'alert' }, plainLabel(this.#failure, 600)),
 			);
 			return;
@@ -74,8 +74,8 @@ export class HeldOutView {
 			fill(
 				this.element,
 				emptyState({
-					title: 'No held-out answers',
-					text: 'None of the runs was evaluated on held-out problems, or kept what came of it. An "evaluation" in the recipe does that.',
+					title: 'No held-out evaluations',
+					text: 'None of the runs has held-out results. Add an "evaluation" to the recipe to record them.',
 					actions: [{ label: 'Refresh', run: () => void this.load() }],
 				}),
 			);
@@ -96,7 +96,7 @@ export class HeldOutView {
 				{ class: 'toolbar' },
 				baseline.element,
 				button({ label: 'Refresh', icon: 'reset', onClick: () => void this.load() }).element,
-				element('span', { class: 'quiet', role: 'status' }, this.#loading ? 'Reading…' : ''),
+				element('span', { class: 'quiet', role: 'status' }, this.#loading ? 'Loading…' : ''),
 			),
 			element(
 				'div',
@@ -110,7 +110,7 @@ export class HeldOutView {
 						element(
 							'tr',
 							null,
-							...['Run', 'Evaluation', 'Accuracy, 95% interval', 'Against the baseline'].map((name) =>
+							...['Run', 'Evaluation', 'Accuracy, 95% interval', 'vs. baseline'].map((name) =>
 								element('th', { attributes: { scope: 'col' } }, name),
 							),
 						),
@@ -121,7 +121,7 @@ export class HeldOutView {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				`Problems are paired by their prompt's words. With one sample a problem: exact McNemar test; with several: sign-flip test over problems.${others > 1 ? ` The p values are not corrected for ${others} comparisons.` : ''}`,
+				`Problems are paired by prompt. One sample per problem: exact McNemar test; several: sign-flip test over problems.${others > 1 ? ` The p values are not corrected for ${others} comparisons.` : ''}`,
 			),
 		);
 	}
@@ -154,7 +154,7 @@ export class HeldOutView {
 		});
 		choice.element.querySelector('vscode-dropdown')?.setAttribute('aria-label', `Evaluation of ${name}`);
 		if (choice.element.matches('vscode-dropdown')) setAria(choice.element, 'label', `Evaluation of ${name}`);
-		const size = `${formatCount(shown.problems)} problems${shown.samples === 1 ? '' : `, ${formatNumber(shown.samples, 3)} samples each`}`;
+		const size = `${formatCounted(shown.problems, 'problem')}${shown.samples === 1 ? '' : `, ${formatNumber(shown.samples, 3)} samples each`}`;
 		return element(
 			'tr',
 			null,
@@ -166,8 +166,7 @@ export class HeldOutView {
 				element('strong', null, formatPercent(shown.accuracy)),
 				element('span', { class: 'quiet' }, ` ${formatPercent(shown.low)} to ${formatPercent(shown.high)}`),
 				this.#interval(shown, run),
-				shown.source === 'rollouts' &&
-					element('div', { class: 'quiet' }, 'Counted from the rollouts of the evaluation'),
+				shown.source === 'rollouts' && element('div', { class: 'quiet' }, 'Computed from evaluation rollouts'),
 			),
 			element('td', null, ...this.#against(run, shown)),
 		);
@@ -218,9 +217,9 @@ export class HeldOutView {
 	}
 }
 
-/** The test on what the panel has paired. */
+/** Runs the test on paired results. */
 export function pairedOf({ counts, reason }: PairResult): PairedComparison {
-	if (counts === null) return { test: 'none', reason: reason ?? 'The samples cannot be paired.' };
+	if (counts === null) return { test: 'none', reason: reason ?? 'Cannot pair the samples.' };
 	const pairs = counts.firstRight.map((right, i) => ({
 		first: { right, samples: counts.firstSamples[i] ?? 1 },
 		second: { right: counts.secondRight[i] ?? 0, samples: counts.secondSamples[i] ?? 1 },
@@ -228,7 +227,7 @@ export function pairedOf({ counts, reason }: PairResult): PairedComparison {
 	return comparePaired({ pairs, onlyFirst: counts.onlyFirst, onlySecond: counts.onlySecond });
 }
 
-/** What a paired comparison says, in words. */
+/** A paired comparison as text. */
 export function pairedWords(result: PairedComparison): (Node | string)[] {
 	if (result.test === 'none') {
 		return [element('span', { class: 'not-paired' }, 'Not paired: ', plainLabel(result.reason, 400))];
@@ -237,7 +236,7 @@ export function pairedWords(result: PairedComparison): (Node | string)[] {
 	const points = (value: number): string =>
 		`${value > 0 ? '+' : value < 0 ? '−' : ''}${formatNumber(Math.abs(100 * value), 3)}`;
 	const clear = p < 0.05;
-	const verdict = !clear ? 'No clear difference' : difference.mean > 0 ? 'Better' : 'Worse';
+	const verdict = !clear ? 'Not significant' : difference.mean > 0 ? 'Better' : 'Worse';
 	const test =
 		result.test === 'mcnemar'
 			? `exact McNemar: ${formatCount(result.onlySecond)} problems won, ${formatCount(result.onlyFirst)} lost`

@@ -1,6 +1,6 @@
 import type { Theme } from '../lib/theme.ts';
 
-/** How the line of each run is drawn, besides its color, so that runs can be told apart without colors. */
+/** Dash pattern of each run, to distinguish runs without color. */
 const styles: readonly { readonly name: string; readonly dash: readonly number[] }[] = [
 	{ name: 'solid', dash: [] },
 	{ name: 'dashed', dash: [9, 4] },
@@ -16,7 +16,7 @@ export function styleName(run: number): string {
 	return styles[run % styles.length]?.name ?? 'solid';
 }
 
-/** The theme with the runs' line styles, for charts whose lines are the runs in their order. */
+/** The theme with dash patterns, for charts with one line per run. */
 export function withLineStyles(theme: Theme, runs: readonly number[]): Theme {
 	return { ...theme, dash: (line) => styles[(runs[line] ?? 0) % styles.length]?.dash ?? [] };
 }

@@ -3,7 +3,7 @@ import type { ComparedRun } from '../../src/protocol/runComparisonMessages.ts';
 import type { Explanation } from '../lib/tooltip.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** What a metric is, and what each run's trainer calls it and means by it. */
+/** Explains a metric, with its name and definition in each trainer. */
 export function explainShared(metric: string, runs: readonly ComparedRun[]): Explanation {
 	const info = describeMetric(metric);
 	const differs: string[] = [];

@@ -1,6 +1,6 @@
 import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
-import { formatCount, formatNumber, formatPercent } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
 import type {
 	PromptCompletion,
 	PromptResult,
@@ -19,7 +19,7 @@ import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
 
-/** The same prompts, and what each run made of them. */
+/** Shared prompts with the completions of each run. */
 export class PromptsView extends Disposable {
 	readonly element = element('div', { class: 'prompts' });
 	readonly #model: ComparisonModel;
@@ -51,7 +51,7 @@ export class PromptsView extends Disposable {
 		this.register({ dispose: () => this.#clearTexts() });
 	}
 
-	/** The first time that the view is shown. */
+	/** Searches when the view is first shown. */
 	async searchOnce(): Promise<void> {
 		if (this.#result === null && this.#failure === null) await this.search(false);
 	}
@@ -107,8 +107,8 @@ export class PromptsView extends Disposable {
 				toolbar,
 				none &&
 					emptyState({
-						title: 'No prompt in common',
-						text: `No prompt was found in two of the runs (${this.#seenWords(result)}).${result.bounded ? ' Not everything was looked at.' : ''}`,
+						title: 'No shared prompts',
+						text: `No prompt occurs in two of the runs (${this.#seenWords(result)}).${result.bounded ? ' This was a partial scan.' : ''}`,
 						actions: result.bounded ? [{ label: 'Search Everything', run: () => void this.search(true) }] : [],
 					}),
 			);
@@ -118,7 +118,7 @@ export class PromptsView extends Disposable {
 		this.#list.update(prompts.length, this.#selected);
 	}
 
-	/** How far the search is, or what it has found. */
+	/** Progress or result of the search. */
 	showProgress(): void {
 		const { progress } = this.#model;
 		const result = this.#result;
@@ -127,7 +127,7 @@ export class PromptsView extends Disposable {
 				this.#status,
 				progress === null
 					? 'Searching…'
-					: `Searching: ${formatCount(progress.rollouts)} rollouts, ${formatCount(progress.steps)} of ${formatCount(progress.totalSteps)} steps…`,
+					: `Searching: ${formatCounted(progress.rollouts, 'rollout')}, ${formatCount(progress.steps)} of ${formatCount(progress.totalSteps)} steps…`,
 			);
 			return;
 		}
@@ -138,7 +138,7 @@ export class PromptsView extends Disposable {
 		const count = result.prompts.length;
 		setText(
 			this.#status,
-			`${formatCount(count)} shared ${count === 1 ? 'prompt' : 'prompts'} (${this.#seenWords(result)})` +
+			`${formatCounted(count, 'shared prompt')} (${this.#seenWords(result)})` +
 				(result.cancelled ? '; stopped' : result.bounded ? '; partial scan' : '') +
 				(result.skipped > 0 ? `; ${formatCount(result.skipped)} records could not be read` : ''),
 		);
@@ -155,7 +155,7 @@ export class PromptsView extends Disposable {
 		if (prompt === undefined) return;
 		const runs = prompt.groups.flatMap((count, run) => (count > 0 ? [run] : []));
 		row.append(
-			element('div', { class: 'prompt-line' }, plainLabel(prompt.prompt, 200) || 'An empty prompt'),
+			element('div', { class: 'prompt-line' }, plainLabel(prompt.prompt, 200) || '(empty prompt)'),
 			element(
 				'div',
 				{ class: 'quiet prompt-runs' },
@@ -177,7 +177,7 @@ export class PromptsView extends Disposable {
 		if (prompt === undefined) return;
 		this.#asked++;
 		const asked = this.#asked;
-		if (!this.#detail.hasChildNodes()) fill(this.#detail, element('p', { class: 'quiet' }, 'Reading…'));
+		if (!this.#detail.hasChildNodes()) fill(this.#detail, element('p', { class: 'quiet' }, 'Loading…'));
 		try {
 			const result = await this.#model.host.request('prompt', { hash: prompt.hash, steps: this.#steps });
 			if (asked === this.#asked) this.#drawDetail(result);
@@ -210,7 +210,7 @@ export class PromptsView extends Disposable {
 		const facts = [
 			shown.split === 'validation' ? 'evaluation' : null,
 			rewards.length > 0 ? `mean reward ${formatNumber(rewards.reduce((a, b) => a + b, 0) / rewards.length, 3)}` : null,
-			judged.length > 0 ? `${formatPercent(judged.filter((right) => right).length / judged.length, 0)} right` : null,
+			judged.length > 0 ? `${formatPercent(judged.filter((right) => right).length / judged.length, 0)} correct` : null,
 		].filter((words) => words !== null);
 		const choice = dropdown({
 			label: 'Step',
@@ -262,7 +262,7 @@ export class PromptsView extends Disposable {
 				element('span', { class: 'quiet' }, `#${index}`),
 				element('span', null, `reward ${formatNumber(reward, 3)}`),
 				correct !== null &&
-					element('span', { class: correct ? 'badge right' : 'badge wrong' }, correct ? '✓ Correct' : '✗ Wrong'),
+					element('span', { class: correct ? 'badge right' : 'badge wrong' }, correct ? '✓ Correct' : '✗ Incorrect'),
 				truncationBadge(truncated),
 			),
 			text === ''

@@ -1,4 +1,4 @@
-import { formatCount } from '../../src/base/format.ts';
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import type { RecipesResult } from '../../src/protocol/runComparisonMessages.ts';
 import { button, textField } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
@@ -10,7 +10,7 @@ import { lineSample } from './lineStyles.ts';
 
 const shown = 1000;
 
-/** The keys of the resolved recipes that differ, one row a key. */
+/** Keys that differ between the resolved recipes, one row per key. */
 export class RecipesView {
 	readonly element = element('div', { class: 'recipes' });
 	readonly #model: ComparisonModel;
@@ -48,7 +48,7 @@ export class RecipesView {
 			fill(
 				this.element,
 				this.#failure === null
-					? element('p', { class: 'quiet', role: 'status' }, 'Recipes are being read…')
+					? element('p', { class: 'quiet', role: 'status' }, 'Loading recipes…')
 					: element('p', { role: 'alert' }, plainLabel(this.#failure, 600)),
 			);
 			return;
@@ -61,8 +61,8 @@ export class RecipesView {
 				this.element,
 				emptyState({
 					title: 'No two recipes to compare',
-					text: `${without === '' ? 'The runs' : without} ${result.without.length === 1 ? 'has' : 'have'} no recipe. Runs of this product keep theirs as it was resolved; those of other trainers do not.`,
-					actions: [{ label: 'Choose Other Runs', run: () => this.#model.host.post({ type: 'choose' }) }],
+					text: `${without === '' ? 'The runs' : without} ${result.without.length === 1 ? 'has' : 'have'} no recipe. Only runs of our own engines save their resolved recipe.`,
+					actions: [{ label: 'Select Runs', run: () => this.#model.host.post({ type: 'choose' }) }],
 				}),
 			);
 			return;
@@ -99,9 +99,9 @@ export class RecipesView {
 			element(
 				'p',
 				{ class: 'quiet' },
-				`${formatCount(result.changed.length)} keys differ, ${formatCount(result.same)} are the same.` +
+				`${formatCounted(result.changed.length, 'key')} changed, ${formatCount(result.same)} identical.` +
 					(without === '' ? '' : ` Without a recipe: ${without}.`) +
-					(result.cut > 0 ? ` ${formatCount(result.cut)} keys more were not compared.` : ''),
+					(result.cut > 0 ? ` ${formatCount(result.cut)} more keys were not compared.` : ''),
 			),
 			this.#table,
 		);
@@ -118,7 +118,7 @@ export class RecipesView {
 				element(
 					'p',
 					{ class: 'quiet' },
-					changed.length === 0 ? 'The recipes are the same.' : `No key has "${plainLabel(this.#filter, 60)}" in it.`,
+					changed.length === 0 ? 'The recipes are identical.' : `No key contains "${plainLabel(this.#filter, 60)}".`,
 				),
 			);
 			return;

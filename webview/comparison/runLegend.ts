@@ -6,7 +6,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample, styleName } from './lineStyles.ts';
 
-/** The runs: how each is drawn, whose it is, how far it is; whether it is shown. */
+/** List of runs: line style, trainer, progress, and a toggle. */
 export class RunLegend {
 	readonly element = element('ul', { class: 'runs', aria: { label: 'Runs' } });
 	readonly #model: ComparisonModel;
@@ -19,7 +19,7 @@ export class RunLegend {
 		themes.onChange(() => this.update(true));
 	}
 
-	/** Keeps its elements, and with them the focus, while it says the same. */
+	/** Redraws only if something changed, to keep the focus. */
 	update(force = false): void {
 		const { runs, hidden } = this.#model;
 		const key = JSON.stringify([runs, [...hidden]]);
@@ -40,7 +40,7 @@ export class RunLegend {
 			run.trainer !== '' && plainLabel(run.trainer, 40),
 			run.status,
 			run.step !== null && `step ${formatCount(run.step)}`,
-			!run.loaded && 'reading…',
+			!run.loaded && 'loading…',
 		].filter((words) => words !== false && words !== null);
 		const toggle = element(
 			'button',

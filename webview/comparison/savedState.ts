@@ -7,19 +7,19 @@ export type Tab = (typeof tabs)[number];
 
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** What outlives the window: which runs and how they were shown, never their data. */
+/** State that survives a reload of the window: runs and settings, never data. */
 export const savedStateSchema = v.object({
 	folders: comparisonStateSchema.entries.folders,
 	tab: v.picklist(tabs),
 	axis: v.picklist(overlayAxes),
-	/** Weight of the past, 0 to 1. */
+	/** EMA weight, 0 to 1. */
 	smoothing: v.pipe(v.number(), v.minValue(0), v.maxValue(0.999)),
-	/** Runs whose curves are off. */
+	/** Hidden runs. */
 	hidden: v.array(index),
-	/** The run that the others are compared with. */
+	/** The baseline run. */
 	baseline: index,
 	filter: v.pipe(v.string(), v.maxLength(1000)),
-	/** Charts whose axis is another than their metric asks for. */
+	/** Charts whose axis differs from their metric's default. */
 	logToggled: v.pipe(v.array(v.string()), v.maxLength(400)),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;

@@ -5,7 +5,7 @@ import { icon } from '../lib/icons.ts';
 import { whenOf } from './alertOrder.ts';
 
 export interface AlertActions {
-	/** @param item which of its evidence; null: the rollouts of its step */
+	/** @param item index of the evidence; null: the rollouts of the step */
 	readonly showEvidence: (alert: DashboardAlert, item: number | null) => void;
 	readonly showRecipe: (alert: DashboardAlert) => void;
 	readonly applyAdvice: (alert: DashboardAlert) => void;
@@ -14,13 +14,13 @@ export interface AlertActions {
 
 const words = { error: 'Error', warning: 'Warning', info: 'Information' } as const;
 
-/** One alert: what, when, what to do, and the ways there. */
+/** One alert: title, steps, advice, and links to rollouts and recipe. */
 export function alertItem(alert: DashboardAlert, actions: AlertActions): HTMLLIElement {
 	const { title, level, message, action, evidence, recipe, holds, dismissed } = alert;
 	const places = evidence.map(({ step, group, index }, i) =>
 		linkButton(
 			`step ${step}, group ${group}${index === undefined ? '' : `, completion ${index}`}`,
-			'Show these rollouts',
+			'Open these rollouts',
 			() => actions.showEvidence(alert, i),
 		),
 	);
@@ -65,9 +65,7 @@ export function alertItem(alert: DashboardAlert, actions: AlertActions): HTMLLIE
 							linkButton(recipe.key, `Show ${recipe.key} in the recipe`, () => actions.showRecipe(alert)),
 							element('span', null, recipe.suggestion),
 							recipe.applies
-								? linkButton('Apply', 'Change the recipe in its editor; the file is not saved', () =>
-										actions.applyAdvice(alert),
-									)
+								? linkButton('Apply', 'Edit the recipe in its editor without saving', () => actions.applyAdvice(alert))
 								: null,
 						),
 			),

@@ -4,7 +4,7 @@ export interface AlertCounts {
 	readonly error: number;
 	readonly warning: number;
 	readonly info: number;
-	/** Of those that are not dismissed. */
+	/** Counts of alerts that are not dismissed. */
 	readonly shown: number;
 	readonly dismissed: number;
 }
@@ -21,7 +21,7 @@ export function countAlerts(alerts: readonly DashboardAlert[]): AlertCounts {
 	};
 }
 
-/** "step 240", "steps 240 to 300", and whether it is over. */
+/** "step 240, ongoing", "steps 240 to 300, resolved". */
 export function whenOf({ step, lastStep, holds }: DashboardAlert): string {
 	const steps = step === lastStep ? `step ${step}` : `steps ${step} to ${lastStep}`;
 	return holds ? `${steps}, ongoing` : `${steps}, resolved`;

@@ -9,11 +9,11 @@ export interface AlertsNeeds extends AlertActions {
 	readonly collapsed: boolean;
 	readonly onCollapse: (collapsed: boolean) => void;
 	readonly openSetting: () => void;
-	/** For a screen reader. */
+	/** Announces a text to screen readers. */
 	readonly announce: (words: string) => void;
 }
 
-/** What goes wrong in the run, as a list like that of VS Code's problems, below one sentence on the likely cause. */
+/** Issues of the run as a list like VS Code's Problems view, below a sentence on the likely cause. */
 export class AlertsView {
 	readonly element: HTMLElement;
 	readonly #needs: AlertsNeeds;
@@ -27,7 +27,7 @@ export class AlertsView {
 	#showsDismissed = false;
 	#alerts: DashboardAlerts | null = null;
 	#key = '';
-	/** Ids that were announced; null: nothing was shown yet. */
+	/** Announced ids; null: nothing was shown yet. */
 	#known: Set<string> | null = null;
 
 	constructor(needs: AlertsNeeds) {
@@ -109,11 +109,11 @@ export class AlertsView {
 			const on = element(
 				'button',
 				{ class: 'link', attributes: { type: 'button' }, on: { click: this.#needs.openSetting } },
-				'Open the setting',
+				'Open Setting',
 			);
-			fill(this.#line, icon('info'), element('span', null, 'The diagnosis of runs is switched off.'), on);
+			fill(this.#line, icon('info'), element('span', null, 'Diagnosis is turned off.'), on);
 		} else if (phase === 'reading') {
-			fill(this.#line, icon('clock'), element('span', null, 'Looking through the run for what goes wrong.'));
+			fill(this.#line, icon('clock'), element('span', null, 'Diagnosing the run…'));
 		} else if (summary?.kind === 'short') {
 			fill(this.#line, icon('info'), element('span', null, summary.text));
 		} else {
@@ -122,7 +122,7 @@ export class AlertsView {
 			fill(
 				this.#line,
 				icon(isClear ? 'check' : 'info'),
-				element('span', null, isClear ? summary.text : 'No alerts are shown.'),
+				element('span', null, isClear ? summary.text : 'All alerts are dismissed.'),
 			);
 		}
 	}
@@ -135,7 +135,7 @@ export class AlertsView {
 		fill(this.#list, ...items);
 		if (items[0]) items[0].tabIndex = 0;
 		if (focused === null) return;
-		// What had the focus keeps it, or hands it to what took its place.
+		// The focus stays on the element, or moves to the one that took its place.
 		const at = Math.max(
 			0,
 			shown.findIndex(({ id }) => id === focused.id),
@@ -183,7 +183,7 @@ export class AlertsView {
 		this.#render();
 	}
 
-	/** What is there when the panel opens is read in its turn; what comes is said. */
+	/** Announces new alerts; those present when the panel opens are read in document order. */
 	#announce(): void {
 		if (this.#alerts === null || this.#alerts.phase === 'reading') return;
 		const holding = this.#alerts.alerts.filter(({ holds, dismissed }) => holds && !dismissed);

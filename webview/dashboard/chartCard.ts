@@ -26,33 +26,38 @@ export interface CardNeeds {
 	readonly theme: () => Theme;
 	readonly marks: () => readonly PlotMark[];
 	readonly onOpen: (row: number) => void;
+<<<<<<< HEAD
 	readonly onExport: (card: ChartCard, kind: ChartExport) => void;
 	/** The person switched something; the card's state is to be saved. */
+=======
+	readonly onExport: (card: ChartCard, kind: 'png' | 'csv') => void;
+	/** Called after the user toggled something, to save the card's state. */
+>>>>>>> 49fb574e (Reword the dashboard, dataset, query and run comparison pages)
 	readonly onToggle: (card: ChartCard) => void;
 }
 
 export interface CardState {
-	/** Lines and bands that were switched off, or on if they are off at first. */
+	/** Lines and bands whose visibility differs from the default. */
 	readonly switched: ReadonlySet<string>;
-	/** Logarithmic, against what its metric asks for. */
+	/** Whether the log axis differs from the metric's default. */
 	readonly logToggled: boolean;
 	readonly table: boolean;
 }
 
 interface LegendEntry {
-	/** What is hidden with it: a metric, or a band's key. */
+	/** What the entry toggles: a metric, or a band's key. */
 	readonly key: string;
 	readonly colour: number;
 	/** null: a band, which has no value of its own. */
 	readonly metric: string | null;
-	/** What the other lines are seen against. */
+	/** Whether the line is a reference for the others. */
 	readonly reference: boolean;
 	readonly button: HTMLButtonElement;
 	readonly swatch: HTMLElement;
 	readonly value: HTMLElement;
 }
 
-/** A chart with its title, its explanation, a legend that tells the values at the cursor, and its table. */
+/** A chart with title, explanation, legend (values at the cursor) and table. */
 export class ChartCard extends Disposable {
 	readonly element: HTMLElement;
 	readonly plot: Plot;
@@ -66,7 +71,7 @@ export class ChartCard extends Disposable {
 	#state: CardState;
 	#entries: LegendEntry[] = [];
 	#table: ChartTable | null = null;
-	/** Of a stack: what its parts took of the rows in view. */
+	/** For stacks: shares of the parts over the rows in view. */
 	readonly #shareBar: ShareBar | null;
 
 	constructor(spec: ChartSpec, state: CardState, needs: CardNeeds) {
@@ -79,23 +84,23 @@ export class ChartCard extends Disposable {
 		const title = element('h3', { id: titleId, class: 'chart-title' }, spec.title);
 		const about = element(
 			'button',
-			{ class: 'about', aria: { label: `What ${spec.title} means` }, attributes: { type: 'button' } },
+			{ class: 'about', aria: { label: `About ${spec.title}` }, attributes: { type: 'button' } },
 			icon('info'),
 		);
 		const explain = () => explainChart(this.#spec, metricContext(needs.model.run, this.#stage()));
 		this.register(needs.tooltip.explain(title, explain));
 		this.register(needs.tooltip.explain(about, explain));
 		this.#log = button({
-			label: `Logarithmic axis of ${spec.title}`,
-			title: 'Logarithmic axis',
+			label: `Log axis: ${spec.title}`,
+			title: 'Log axis',
 			appearance: 'icon',
 			icon: 'log10',
 			pressed: false,
 			onClick: () => this.#change({ logToggled: !this.#state.logToggled }),
 		});
 		this.#tableButton = button({
-			label: `${spec.title} as a table`,
-			title: 'Show as a table',
+			label: `Table: ${spec.title}`,
+			title: 'Show as table',
 			appearance: 'icon',
 			icon: 'table',
 			pressed: false,
@@ -104,7 +109,7 @@ export class ChartCard extends Disposable {
 		const exportButton = (kind: ChartExport) =>
 			button({
 				label: `Save ${spec.title} as ${kind.toUpperCase()}`,
-				title: kind === 'png' ? 'Save the picture as PNG' : 'Save the numbers as CSV',
+				title: kind === 'png' ? 'Save chart as PNG' : 'Save data as CSV',
 				appearance: 'icon',
 				icon: kind === 'png' ? 'image' : 'download',
 				onClick: () => needs.onExport(this, kind),
@@ -162,7 +167,7 @@ export class ChartCard extends Disposable {
 		return this.#state;
 	}
 
-	/** Lines and bands that are off. */
+	/** Hidden lines and bands. */
 	get hidden(): ReadonlySet<string> {
 		return hiddenOf(this.#spec, this.#state.switched);
 	}
@@ -178,16 +183,16 @@ export class ChartCard extends Disposable {
 		this.#build();
 	}
 
-	/** The numbers changed. */
+	/** Redraws after the data changed. */
 	update(): void {
-		// The first value above 0 makes a wanted logarithmic axis possible.
+		// The first positive value makes the log axis possible.
 		if (this.#showLog() !== this.plot.settings.log) this.applySettings();
 		else this.plot.update();
 		this.#showValues();
 		this.#fillTable();
 	}
 
-	/** Smoothing, hidden lines or the axis changed. */
+	/** Redraws after smoothing, visibility or the axis changed. */
 	applySettings(): void {
 		const { model } = this.#needs;
 		const { hidden } = this;
@@ -195,7 +200,7 @@ export class ChartCard extends Disposable {
 		this.plot.setSettings({ hidden, smoothing: model.smoother.weight > 0, log });
 	}
 
-	/** @returns whether the axis is to be logarithmic: if that is wanted and there is a value above 0 */
+	/** @returns whether to use a log axis: requested, and there is a positive value */
 	#showLog(): boolean {
 		const { model } = this.#needs;
 		const wanted = this.log && this.#spec.kind === 'lines';
@@ -203,7 +208,7 @@ export class ChartCard extends Disposable {
 		this.#log.setPressed(log);
 		this.#log.setHidden(this.#spec.kind === 'stack');
 		this.#note.hidden = !wanted || log || model.length === 0;
-		if (!this.#note.hidden) setText(this.#note, 'No value above 0: a logarithmic axis would be empty.');
+		if (!this.#note.hidden) setText(this.#note, 'No positive values for a log axis.');
 		return log;
 	}
 
@@ -213,7 +218,7 @@ export class ChartCard extends Disposable {
 		this.plot.rebuild();
 	}
 
-	/** The values at a row, in words. */
+	/** Values at a row as text. */
 	describe(row: number): string {
 		const { link } = this.#needs;
 		const at = link.x[row];
@@ -269,7 +274,7 @@ export class ChartCard extends Disposable {
 		const kind = metric === null ? ' band' : reference ? ' reference' : '';
 		const swatch = element('span', { class: `swatch${kind}`, aria: { hidden: true } });
 		const value = element('span', { class: 'value' });
-		// A lone line is named by the title.
+		// A single line is named by the title.
 		const alone = metric !== null && this.#spec.lines.length === 1;
 		const button = element(
 			'button',
@@ -344,7 +349,7 @@ export class ChartCard extends Disposable {
 		}
 	}
 
-	/** Of a stack: of the row under the cursor, or the mean of what is in view. */
+	/** For stacks: shares at the cursor, or the mean of the rows in view. */
 	#showShares(bar: ShareBar): void {
 		const { model, link } = this.#needs;
 		const shares = bar.show(link.cursor, model.table.step[link.cursor ?? -1]);
@@ -368,7 +373,7 @@ export class ChartCard extends Disposable {
 		}
 	}
 
-	/** A metric that is measured now and then has, between two measurements, the earlier one's value. */
+	/** Value of a sparsely measured metric: between two measurements, the earlier one. */
 	#valueAt(metric: string, row: number): string {
 		const { model } = this.#needs;
 		const { unit } = describeMetric(metric);

@@ -6,13 +6,13 @@ import { deviceCharts } from './deviceCharts.ts';
 import { preferenceCharts } from './preferenceCharts.ts';
 
 /**
- * The charts of a run: those whose metrics it has. A metric that nobody knows stands under "Other", by its own name.
+ * Charts for the metrics of a run. Unknown metrics are listed under "Other" by their own names.
  *
- * @param own whether an engine of ours wrote it
+ * @param own whether one of our engines wrote the run
  */
 export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] {
 	const names = new Names(metrics);
-	// First, since what they measure in evaluations belongs to them.
+	// First, since they claim their evaluation metrics.
 	const heads = headCharts(names);
 	const preferences = preferenceCharts(names, own);
 	const optimiser = optimiserCharts(names);
@@ -27,7 +27,7 @@ export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] 
 		{ id: 'speed', title: metricGroupTitles.time, charts: [...phaseCharts(names), ...speedCharts(names)] },
 		{ id: 'devices', title: metricGroupTitles.devices, charts: deviceCharts(names) },
 	];
-	// What the catalog knows and no chart above shows stands with its kind.
+	// Remaining catalog metrics go to the group of their kind.
 	const rest = Map.groupBy(each(names, /^/), (spec) => sectionOf(spec.id));
 	const whole = groups.map((group) => ({ ...group, charts: [...group.charts, ...(rest.get(group.id) ?? [])] }));
 	whole.push({ id: 'other', title: metricGroupTitles.other, charts: rest.get('other') ?? [] });
@@ -54,9 +54,9 @@ function sectionOf(metric: string): string {
 /** Training and held-out measures of a kind are one chart. */
 function headCharts(names: Names): ChartSpec[] {
 	return [
-		...together('head-values', 'Values and labels', names.take('head/value', 'head/label', 'head/outcome')),
-		...together('head-auc', 'AUC of the head', names.take('eval/head/auc', 'eval/head/whole_auc')),
-		...together('head-brier', 'Brier score of the head', names.take('eval/head/brier', 'head/brier')),
+		...together('head-values', 'Values vs. labels', names.take('head/value', 'head/label', 'head/outcome')),
+		...together('head-auc', 'Head AUC', names.take('eval/head/auc', 'eval/head/whole_auc')),
+		...together('head-brier', 'Head Brier score', names.take('eval/head/brier', 'head/brier')),
 		...single(names, 'eval/head/loss'),
 		...single(names, 'eval/head/calibration_error'),
 	];
@@ -73,7 +73,7 @@ function rewardCharts(names: Names): ChartSpec[] {
 	const componentBands = components.flatMap((of, i): ChartBand[] => {
 		const by = of.replace(/mean$/, 'std');
 		if (!deviations.includes(by)) return [];
-		// Several bands hide each other and the lines: one at a time, for those who ask.
+		// Several bands would cover each other and the lines: hidden by default.
 		const label = components.length > 1 ? `\u00b1 ${describeMetric(of).title}` : '\u00b11 SD';
 		return [{ kind: 'spread', of, by, label, colour: i + 1, initiallyHidden: components.length > 1 }];
 	});
@@ -90,8 +90,8 @@ function rewardCharts(names: Names): ChartSpec[] {
 		...evaluationCharts(names),
 		...single(names, 'groups/dead'),
 		...single(names, 'frac_reward_zero_std'),
-		...together('reward-range', 'Largest and smallest reward', names.take('reward_max', 'reward_min')),
-		...together('deviations', 'Deviation of components', lone),
+		...together('reward-range', 'Reward min and max', names.take('reward_max', 'reward_min')),
+		...together('deviations', 'Component SD', lone),
 	];
 }
 
@@ -124,7 +124,11 @@ function policyCharts(names: Names): ChartSpec[] {
 			...names.take('cispo_clip_ratio').map((name) => lineOf(name, 5)),
 		]),
 		...single(names, 'vespo/phi_seq_mean'),
-		...together('sampling', 'Sampler difference', names.match(/^sampling\/sampling_logp_difference\//)),
+		...together(
+			'sampling',
+			'Sampler/trainer log-prob difference',
+			names.match(/^sampling\/sampling_logp_difference\//),
+		),
 	];
 }
 
@@ -135,7 +139,7 @@ function completionCharts(names: Names): ChartSpec[] {
 		const [high] = names.take(`completions/max_${part}`);
 		if (!mean) return { lines: [low, high].flatMap((name) => (name ? [lineOf(name, colour)] : [])), bands: [] };
 		const bands: ChartBand[] =
-			low && high ? [{ kind: 'between', of: mean, low, high, label: 'shortest to longest', colour }] : [];
+			low && high ? [{ kind: 'between', of: mean, low, high, label: 'min to max', colour }] : [];
 		return { lines: [lineOf(mean, colour)], bands };
 	};
 	const all = lengths('length', 0);
@@ -158,7 +162,7 @@ function optimiserCharts(names: Names): ChartSpec[] {
 	];
 }
 
-/** In the order of a step, with the color that each has in every run; those that share one are not met in one run. */
+/** Phases of a step in order, with fixed colors; phases with the same color never occur in one run. */
 const phaseColours: Readonly<Record<string, number>> = {
 	'time/data': 7,
 	'time/generate': 0,
@@ -184,7 +188,7 @@ function speedCharts(names: Names): ChartSpec[] {
 	return [...each(names, /^throughput\//), ...single(names, 'step_time'), ...single(names, 'num_tokens')];
 }
 
-/** Words of a filter must all occur in a chart's title or in the names of its metrics. */
+/** Whether all words of a filter occur in a chart's title or its metric names. */
 export function matchesFilter(spec: ChartSpec, filter: string): boolean {
 	const text = [
 		spec.title,

@@ -13,7 +13,7 @@ interface Section {
 	readonly grid: HTMLElement;
 }
 
-/** All charts of the run, by group. Cards live as long as their chart. */
+/** Charts of the run by group. A card lives as long as its chart. */
 export class ChartGrid extends Disposable {
 	readonly element = element('div', { class: 'groups' });
 	readonly #needs: CardNeeds;
@@ -25,7 +25,7 @@ export class ChartGrid extends Disposable {
 	#filter = '';
 	#collapsed: ReadonlySet<string>;
 	#key = '';
-	/** Of the page, in pixels. */
+	/** Page width in pixels. */
 	#width = 0;
 
 	constructor(
@@ -50,7 +50,7 @@ export class ChartGrid extends Disposable {
 		this.register({ dispose: () => this.clear() });
 	}
 
-	/** Cards in the order on screen, those that the filter hides left out. */
+	/** Visible cards in screen order. */
 	get shown(): ChartCard[] {
 		return this.#groups.flatMap((group) =>
 			group.charts
@@ -130,7 +130,7 @@ export class ChartGrid extends Disposable {
 		this.#arrange();
 	}
 
-	/** As many columns as fit, but no chart alone in a last row. */
+	/** Uses as many columns as fit without leaving a single chart in the last row. */
 	#arrange(): void {
 		for (const { grid } of this.#sections.values()) {
 			const { columns, last } = arrangement(grid.childElementCount, fittingColumns(this.#width));
@@ -174,7 +174,7 @@ export class ChartGrid extends Disposable {
 	}
 }
 
-/** Makes these the children, in this order, touching only what differs: a focused element keeps its focus. */
+/** Sets the children with minimal DOM changes, so that a focused element keeps its focus. */
 function reconcile(parent: HTMLElement, children: readonly HTMLElement[]): void {
 	const wanted = new Set<Element>(children);
 	for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();

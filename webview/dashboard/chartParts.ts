@@ -2,7 +2,7 @@ import { describeMetric } from '../../src/core/metrics/catalogue.ts';
 import type { MetricUnit } from '../../src/core/metrics/metricInfo.ts';
 import type { ChartBand, ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
 
-/** Charts that belong together. */
+/** A group of charts. */
 export interface ChartGroup {
 	readonly id: string;
 	readonly title: string;
@@ -15,14 +15,14 @@ const unitLabels: Readonly<Record<MetricUnit, string>> = {
 	seconds: 's',
 	tokens: 'tokens',
 	nats: 'nats',
-	// Their titles and ticks say it.
+	// Implied by title and ticks.
 	rate: '',
 	bytes: '',
 	celsius: '\u00b0C',
 	watts: 'W',
 };
 
-/** Names of a run's metrics, each to be put into one chart. */
+/** Metric names of a run; each is placed in one chart. */
 export class Names {
 	readonly #all: ReadonlySet<string>;
 	readonly #left: Set<string>;
@@ -36,12 +36,12 @@ export class Names {
 		return this.#all.has(name);
 	}
 
-	/** These names, if they are there; they are then placed. */
+	/** Takes these names if present. */
 	take(...names: readonly string[]): string[] {
 		return names.filter((name) => this.#left.delete(name));
 	}
 
-	/** All that match and are not placed yet, in the order in which they were written first. */
+	/** Takes all unplaced matches in recording order. */
 	match(pattern: RegExp): string[] {
 		return this.take(...[...this.#left].filter((name) => pattern.test(name)));
 	}
@@ -55,7 +55,7 @@ export const lineOf = (metric: string, colour: number): ChartLine => ({
 
 export type ChartOptions = Partial<Pick<ChartSpec, 'bands' | 'kind' | 'size' | 'span'>>;
 
-/** A chart of some lines; none without any. */
+/** A chart of lines; none if there are no lines. */
 export function chart(id: string, title: string, lines: readonly ChartLine[], options: ChartOptions = {}): ChartSpec[] {
 	const first = lines[0];
 	if (!first) return [];
@@ -74,7 +74,7 @@ export function together(id: string, title: string, metrics: readonly string[]):
 	return chart(id, title, metrics.map(lineOf));
 }
 
-/** A chart for each metric that matches and is not placed yet. */
+/** A chart for each unplaced match. */
 export function each(names: Names, pattern: RegExp): ChartSpec[] {
 	return names.match(pattern).flatMap((name) => chart(name, describeMetric(name).title, [lineOf(name, 0)]));
 }

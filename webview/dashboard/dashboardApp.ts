@@ -29,13 +29,13 @@ import { defaultView, type SavedState, toggled, type ViewState } from './viewSta
 
 export type DashboardBridge = Bridge<DashboardEvent, DashboardCommand, SavedState, typeof dashboardRequests>;
 
-/** As a group that can be collapsed. */
+/** Key of the alerts as a collapsible group. */
 const alertsGroup = 'alerts';
 
-/** Between two drawings while the rows of a snapshot arrive. */
+/** Delay between redraws while a snapshot is loading. */
 const loadingMs = 300;
 
-/** Puts the parts of the dashboard together and passes news between them. */
+/** Composes the dashboard and passes changes between its parts. */
 export class DashboardApp extends Disposable {
 	readonly #bridge: DashboardBridge;
 	readonly #model = this.register(new DashboardModel());
@@ -48,7 +48,7 @@ export class DashboardApp extends Disposable {
 	readonly #notice: NoticeView;
 	readonly #alerts: AlertsView;
 	readonly #grid: ChartGrid;
-	readonly #noMatch = element('p', { class: 'no-match', hidden: true }, 'No chart matches the filter.');
+	readonly #noMatch = element('p', { class: 'no-match', hidden: true }, 'No charts match the filter.');
 	readonly #flash = element('div', { class: 'flash', role: 'alert', hidden: true });
 	#flashTimer: ReturnType<typeof setTimeout> | undefined;
 	#view: ViewState;
@@ -186,7 +186,7 @@ export class DashboardApp extends Disposable {
 		this.#bridge.post({ type: 'resync' });
 	}
 
-	/** Draws once a frame, however many events come; while a long run arrives, now and then. */
+	/** Redraws at most once per frame, less often while a long run is loading. */
 	#schedule(): void {
 		if (this.#frame !== 0 || this.#pause !== undefined) return;
 		if (this.#model.loading && performance.now() - this.#rendered < loadingMs) {
@@ -232,7 +232,7 @@ export class DashboardApp extends Disposable {
 		this.#noMatch.hidden = empty || this.#grid.shown.length > 0;
 	}
 
-	/** A screen reader hears when the state of the run changes, not every step. */
+	/** Announces changes of the run's status, not every step. */
 	#announce(): void {
 		const { run } = this.#model;
 		if (!run) return;

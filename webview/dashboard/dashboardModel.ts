@@ -13,10 +13,10 @@ import { Smoother } from '../lib/charts/smoothing.ts';
 
 export type DashboardChange =
 	| { readonly kind: 'run' | 'marks' | 'alerts' | 'reset' }
-	/** Rows from `row` on are other ones. */
+	/** Rows from `row` on were replaced. */
 	| { readonly kind: 'rows'; readonly row: number };
 
-/** What the dashboard knows: filled by the panel's events, read by everything that draws. */
+/** State of the dashboard, filled by the panel's events. */
 export class DashboardModel extends Disposable implements ColumnSource {
 	readonly table = new MetricTable();
 	readonly smoother = new Smoother();
@@ -27,12 +27,12 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	#marks: readonly DashboardMark[] = [];
 	#alerts: DashboardAlerts | null = null;
 	#sequence: number | null = null;
-	/** Rows of the last snapshot; null: the host is still reading. */
+	/** Rows of the last snapshot; null: the extension is still reading. */
 	#expected: number | null = null;
-	/** Rows that are the run's own; those after them are of the overview. */
+	/** Number of exact rows; those after them are from the overview. */
 	#exact = 0;
 	#overview: MetricChunk | null = null;
-	/** The host's clock minus ours, in seconds. */
+	/** The extension's clock minus ours, in seconds. */
 	#clock = 0;
 
 	readonly onChange = this.#changed.event;
@@ -55,19 +55,19 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	}
 
 	/**
-	 * Whether rows of the last snapshot are still on their way. Until then the table may end with rows of an overview: some
-	 * of those that are still to come.
+	 * Whether rows of the last snapshot are still arriving. Until then the table may end with overview rows, a sample of
+	 * those still to come.
 	 */
 	get loading(): boolean {
 		return this.#expected === null || this.#exact < this.#expected;
 	}
 
-	/** Seconds since the epoch by the clock of the host. */
+	/** Seconds since the epoch by the extension's clock. */
 	now(): number {
 		return Date.now() / 1000 + this.#clock;
 	}
 
-	/** @returns false when an event was missed, so that a new snapshot is needed; nothing is changed then */
+	/** @returns false if an event was missed: nothing changes, and a new snapshot is needed */
 	apply(event: DashboardEvent): boolean {
 		if (event.type === 'snapshot') {
 			this.#sequence = event.sequence;
@@ -109,7 +109,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 				break;
 			case 'rows': {
 				const { from } = event.chunk;
-				// What was drawn of these rows is forgotten first: the chunk may replace them.
+				// Invalidate first: the chunk may replace these rows.
 				if (from > this.#exact || !this.table.applyChunk(event.chunk)) return false;
 				this.#exact = this.table.length;
 				this.#forgetFrom(from);
@@ -122,7 +122,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		return true;
 	}
 
-	/** After a miss nothing is taken until the next snapshot. */
+	/** After a missed event, ignores everything until the next snapshot. */
 	expectSnapshot(): void {
 		this.#sequence = null;
 	}
@@ -143,14 +143,14 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	gaps(name: string): GapStyle {
 		const known = this.#gaps.get(name);
 		const { length } = this.table;
-		// A guess that holds while the table grows by a tenth.
+		// Estimated again when the table has grown by a tenth.
 		if (known && length >= known.length && length < known.length * 1.1) return known.style;
 		const style = gapStyle(name, this.table.column(name));
 		this.#gaps.set(name, { length, style });
 		return style;
 	}
 
-	/** Puts what the overview knows of later steps after the rows that are there; when all are there, nothing. */
+	/** Appends overview rows of later steps to the rows loaded so far. */
 	#spliceOverview(): void {
 		if (this.#overview === null) return;
 		this.table.truncate(this.#exact);
@@ -161,7 +161,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 			return;
 		}
 		const last = this.table.step.at(-1) ?? Number.NEGATIVE_INFINITY;
-		// An overview that does not fit together is done without.
+		// An inconsistent overview is ignored.
 		if (!this.table.applyChunk(tailOf(this.#overview, last, this.table))) this.#overview = null;
 	}
 
@@ -176,11 +176,11 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	}
 }
 
-/** The rows of a chunk after a step, as they follow on a table. */
+/** Rows of a chunk after a step, to append to a table. */
 function tailOf(chunk: MetricChunk, step: number, table: MetricTable): MetricChunk {
 	const from = lowerBound(chunk.step, step);
 	const first = chunk.step[from] === step ? from + 1 : from;
-	// The chunk numbers the stages that it has.
+	// Stage numbers are relative to the chunk.
 	const stages = [...new Set([...table.stages, ...chunk.stages])];
 	const numbers = chunk.stages.map((stage) => stages.indexOf(stage));
 	return {
@@ -194,7 +194,7 @@ function tailOf(chunk: MetricChunk, step: number, table: MetricTable): MetricChu
 	};
 }
 
-/** Evaluations are dots that are joined; what is told every few rows is joined; anything else shows its gaps. */
+/** Evaluations and sparse metrics are connected across gaps; other metrics show their gaps. */
 export function gapStyle(name: string, column: Float64Array | undefined): GapStyle {
 	if (name.startsWith('eval/')) return 'dotted';
 	if (!column) return 'kept';

@@ -2,12 +2,12 @@ import { devicePartNames, readDeviceName } from '../../src/core/metrics/deviceNa
 import type { ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
 import { chart, lineOf, type Names } from './chartParts.ts';
 
-/** With more devices than that, those of a kind share a chart: nobody looks at hundreds of small ones. */
+/** Max devices with charts of their own; more devices share one chart per kind. */
 const mostSmall = 16;
-/** Lines of one chart that can be told apart. */
+/** Max distinguishable lines in one chart. */
 const mostLines = 8;
 
-/** What is drawn of a device: a chart each, on one scale for all devices, against what the device has. */
+/** Charts of a device, on one scale for all devices, with the device's limit as reference. */
 const kinds = [
 	{
 		part: 'memory',
@@ -15,7 +15,7 @@ const kinds = [
 		lines: [
 			['memory_used', 'In use'],
 			['memory_peak', 'Tensors'],
-			['memory_reserved', 'Held'],
+			['memory_reserved', 'Reserved'],
 		],
 		of: 'memory_total',
 	},
@@ -25,7 +25,7 @@ const kinds = [
 ] as const;
 type Kind = (typeof kinds)[number];
 
-/** The charts of the run's GPUs: a row of small ones a device; none without a GPU. */
+/** Charts of the run's GPUs, one row of small charts per device. */
 export function deviceCharts(names: Names): ChartSpec[] {
 	const taken = names.match(new RegExp(`^gpu/\\d{1,5}/(${devicePartNames.join('|')})$`));
 	const has = new Set(taken);
@@ -38,10 +38,10 @@ function smallChart(kind: Kind, device: number, has: ReadonlySet<string>): Chart
 	const line = (part: string, more: Omit<ChartLine, 'metric'>): ChartLine[] =>
 		[`gpu/${device}/${part}`].filter((metric) => has.has(metric)).map((metric) => ({ metric, ...more }));
 	const lines = kind.lines.flatMap(([part, label], colour) =>
-		// What torch holds is between the two; it matters to those who look for fragments.
+		// Reserved memory lies between the two; useful to diagnose fragmentation.
 		line(part, { label, colour, ...(part === 'memory_reserved' ? { initiallyHidden: true } : {}) }),
 	);
-	const limit = lines.length > 0 && 'of' in kind ? line(kind.of, { label: 'Of', colour: 7, reference: true }) : [];
+	const limit = lines.length > 0 && 'of' in kind ? line(kind.of, { label: 'Limit', colour: 7, reference: true }) : [];
 	return chart(`gpu-${device}-${kind.part}`, `GPU ${device} ${kind.title}`, [...lines, ...limit], {
 		size: 'small',
 		span: 'span' in kind ? kind.span : { min: 0 },
@@ -58,7 +58,7 @@ function sharedCharts(kind: Kind, devices: readonly number[], has: ReadonlySet<s
 		});
 		const limit =
 			'of' in kind ? devices.map((device) => `gpu/${device}/${kind.of}`).find((name) => has.has(name)) : undefined;
-		const against = limit === undefined ? [] : [{ metric: limit, label: 'Of', colour: 7, reference: true }];
+		const against = limit === undefined ? [] : [{ metric: limit, label: 'Limit', colour: 7, reference: true }];
 		const which = some.length === 1 ? `GPU ${some[0]}` : `GPUs ${some[0]} to ${some.at(-1)}`;
 		charts.push(
 			...chart(`gpus-${from}-${kind.part}`, `${which}, ${kind.title}`, lines.length > 0 ? [...lines, ...against] : [], {

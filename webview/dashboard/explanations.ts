@@ -8,7 +8,7 @@ import { metricsOf } from './chartCatalogue.ts';
 
 const scales = ['group', 'batch', 'none'] as const;
 
-/** What the meaning of a metric depends on, in the stage of this name; without one, in the newest that is known. */
+/** Context of a metric's meaning: the stage of this name, or the newest one. */
 export function metricContext(run: DashboardRun | null, stageName: string | undefined): MetricContext {
 	const name = stageName ?? run?.stage;
 	const stage = run?.stages.find((s) => s.name === name);
@@ -56,18 +56,18 @@ export function explainMetric(name: string, context: MetricContext): Explanation
 	};
 }
 
-/** What the trainer that wrote the run calls it, and where its definition differs. */
+/** The metric's name in the trainer that wrote the run, and differences in its definition. */
 function ownFacts({ own, name }: MetricInfo): (readonly [string, string])[] {
 	if (own === null) return [];
 	const { trainer, names, differs, akinTo } = own;
 	const known = names.filter((one) => one !== name);
 	return [
 		...(akinTo === null && known.length > 0 ? ([[`In ${trainer}`, known.join(', ')]] as const) : []),
-		...(differs.length > 0 ? ([[`In ${trainer} it differs`, differs.join(' ')]] as const) : []),
+		...(differs.length > 0 ? ([[`Differs in ${trainer}`, differs.join(' ')]] as const) : []),
 	];
 }
 
-/** What a chart shows: its one metric in full, or each of its metrics in a line. */
+/** Explains a chart: one metric in full, or one line per metric. */
 export function explainChart(spec: ChartSpec, context: MetricContext): Explanation {
 	const [only, ...more] = spec.lines;
 	const about = only ? explainMetric(only.metric, context) : null;
@@ -78,7 +78,7 @@ export function explainChart(spec: ChartSpec, context: MetricContext): Explanati
 	}
 	return {
 		title: spec.title,
-		paragraphs: [...(spec.kind === 'stack' ? ['Stacked: the top edge is the sum of all phases.'] : []), ...shaded],
+		paragraphs: [...(spec.kind === 'stack' ? ['Stacked: the top edge is the total.'] : []), ...shaded],
 		facts: metricsOf(spec)
 			.filter((name) => spec.lines.some((line) => line.metric === name))
 			.slice(0, 12)

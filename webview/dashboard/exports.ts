@@ -28,10 +28,10 @@ export function csvOf(table: MetricTable, metrics: readonly string[], rows: Int3
 
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** An overview is for the eye; its numbers are not all of the run's. */
+/** Refuses to export an overview, which is a sample of the run. */
 function checkComplete(model: DashboardModel): void {
 	if (!model.loading) return;
-	throw new Failure('unavailable', 'The run is still being read.', 'Save again when all of it is shown.');
+	throw new Failure('unavailable', 'The run is still loading.', 'Save again when loading has finished.');
 }
 
 export async function exportChart(
@@ -60,7 +60,7 @@ export async function exportChart(
 	card.plot.draw();
 	const { canvas } = card.plot;
 	if (!canvas)
-		throw new Failure('unavailable', `${spec.title} has not been drawn yet.`, 'Show it as a chart, then save it.');
+		throw new Failure('unavailable', `${spec.title} has not been drawn yet.`, 'Scroll to the chart, then save it.');
 	const legend = spec.lines
 		.filter((line) => !card.hidden.has(line.metric))
 		.map((line) => ({
@@ -72,7 +72,7 @@ export async function exportChart(
 	await save(name, kind, await chartPicture(canvas, { title: spec.title, subtitle, legend, theme }));
 }
 
-/** What a picture says below its title, since the controls that were set do not come with it. */
+/** Subtitle of a picture: the settings it was made with. */
 export function pictureSubtitle(runName: string, axis: PlotLink['axis'], smoothing: number, over: string): string {
 	const smoothed = smoothing > 0 ? `, smoothed ${smoothing.toFixed(2)}` : '';
 	return `${runName}, ${axis === 'step' ? 'by step' : 'by time'}${smoothed}${over === '' ? '' : `; ${over}`}`;

@@ -1,7 +1,7 @@
-/** Least width of a chart and the gap between two, in pixels. */
+/** Min width of a chart and the gap between charts, in pixels. */
 const cardWidth = 300;
 const gap = 12;
-/** At either side of a group. */
+/** Padding on each side of a group. */
 const sidePadding = 16;
 
 /** Charts that fit side by side. @param width of the page, in pixels */

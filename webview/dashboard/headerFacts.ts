@@ -12,13 +12,13 @@ export function elapsedOfRun(run: DashboardRun, now: number): number | null {
 	return elapsedSeconds({ ...run, live: isLive(run), foreign: run.format !== undefined }, now);
 }
 
-/** The words for a state, as the rest of the product has them. */
+/** Label of a run's status. */
 export function statusWords(run: DashboardRun): string {
 	if (run.status === null) return run.fault?.missing ? 'waiting' : 'unreadable';
 	return run.wait?.words ?? run.status;
 }
 
-/** How many of the newest rows tell the pace. */
+/** Number of newest rows for the pace. */
 const paceRows = 50;
 
 /**
@@ -47,7 +47,7 @@ export function remainingSeconds(run: DashboardRun, table: MetricTable): number 
 	return Math.max(0, end - (table.step[last] as number)) * pace;
 }
 
-/** The step at which the stage ends at the latest. */
+/** The last step the stage can reach. */
 function endOfStage(run: DashboardRun, table: MetricTable, stage: string, index: number): number | null {
 	const steps = run.stages[index]?.steps;
 	if (steps === null || steps === undefined) return run.totalSteps;
@@ -69,7 +69,7 @@ export function newestValue(
 	return null;
 }
 
-/** How well a stage on pairs or labels tells them apart: held-out measures before those of training. */
+/** Accuracy of a stage on pairs or labels: held-out metrics before training metrics. */
 export const judgementNames = [
 	'eval/rewards/accuracies',
 	'rewards/accuracies',
@@ -78,7 +78,7 @@ export const judgementNames = [
 	'mean_token_accuracy',
 ];
 
-/** Stages whose measure is none of the above facts, as they have no reward. */
+/** Stages without a reward, measured by accuracy. */
 export const judgingStages: readonly string[] = ['dpo', 'reward-model', 'process-reward-model'];
 
 export const accuracyNames = ['eval/heldout/accuracy', 'eval/accuracy'];

@@ -11,7 +11,7 @@ const icons: Readonly<Record<RunNotice['kind'], IconName>> = {
 	error: 'error',
 };
 
-/** Draws a notice; keeps still while it says the same. */
+/** Draws a notice unless it is shown already. */
 export class NoticeView {
 	readonly element = element('div', { class: 'notice', hidden: true });
 	readonly #act: (action: DashboardAction) => void;
@@ -21,7 +21,7 @@ export class NoticeView {
 		this.#act = act;
 	}
 
-	/** @param alone whether nothing else is on the page */
+	/** @param alone whether the page is otherwise empty */
 	show(notice: RunNotice | null, alone: boolean): void {
 		const key = JSON.stringify([notice, alone]);
 		if (key === this.#key) return;

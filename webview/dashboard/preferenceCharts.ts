@@ -1,26 +1,26 @@
 import type { ChartBand, ChartSpec } from '../lib/charts/chartSpec.ts';
 import { chart, lineOf, type Names, single, together } from './chartParts.ts';
 
-/** Charts of stages that learn from pairs, and of those that learn to judge; held-out measures stand beside training. */
+/** Charts of preference and reward-model stages, with held-out metrics beside training metrics. */
 export function preferenceCharts(names: Names, own: boolean): ChartSpec[] {
 	const both = (name: string): string[] => names.take(name, `eval/${name}`);
 	const sides = (name: string): string[] =>
 		names.take(`${name}/chosen`, `${name}/rejected`, `eval/${name}/chosen`, `eval/${name}/rejected`);
-	// Of other trainers `eval/accuracy` may be that of answers; ours has another name.
+	// In other trainers `eval/accuracy` may be answer accuracy; ours has another name.
 	const judged = own || names.has('accuracy') ? both('accuracy') : [];
 	const judgedLines = judged.map((name, i) => ({
 		...lineOf(name, i),
 		label: name === 'accuracy' ? 'Accuracy' : 'Accuracy (evaluation)',
 	}));
 	return [
-		...together('pairs', 'Pairs in order', both('rewards/accuracies')),
+		...together('pairs', 'Pair accuracy', both('rewards/accuracies')),
 		...together('margins', 'Margin', both('rewards/margins')),
 		...together('implicit', 'Implicit rewards', sides('rewards')),
-		...together('logps', 'Log-probabilities of pairs', sides('logps')),
+		...together('logps', 'Pair log-probabilities', sides('logps')),
 		...chart('judged', 'Accuracy', judgedLines),
-		...together('score-margin', 'Margin of scores', both('margin')),
+		...together('score-margin', 'Score margin', both('margin')),
 		...scoreCharts(names),
-		...together('logits', 'Logits of pairs', sides('logits')),
+		...together('logits', 'Pair logits', sides('logits')),
 	];
 }
 
@@ -30,7 +30,7 @@ function scoreCharts(names: Names): ChartSpec[] {
 	const [low] = names.take('min_reward');
 	const [high] = names.take('max_reward');
 	const bands: ChartBand[] =
-		low && high ? [{ kind: 'between', of: mean, low, high, label: 'least to most', colour: 0 }] : [];
+		low && high ? [{ kind: 'between', of: mean, low, high, label: 'min to max', colour: 0 }] : [];
 	const held = names.take('eval/mean_reward').map((name) => lineOf(name, 1));
 	names.take('eval/min_reward', 'eval/max_reward');
 	return chart('scores', 'Scores', [lineOf(mean, 0), ...held], { bands });

@@ -45,7 +45,7 @@ interface Fact {
 	readonly value: HTMLElement;
 }
 
-/** Who runs, how far it is, and what can be done with it. */
+/** Run name, status, progress and actions. */
 export class RunHeader extends Disposable {
 	readonly element: HTMLElement;
 	readonly #needs: HeaderNeeds;
@@ -70,7 +70,7 @@ export class RunHeader extends Disposable {
 			trainer: this.#fact('Trainer', () => ({
 				title: 'Trainer',
 				paragraphs: [
-					'The program that wrote this run; it is read as it lies, and nothing is changed. A metric that is the canonical one has the canonical name, and its explanation the name of the trainer; any other has the name that the trainer gave it.',
+					'The program that wrote this run. Its files are opened read-only. Metrics with a canonical equivalent have the canonical name, and their explanation names the original; others keep their original name.',
 					...(needs.model.run?.notes ?? []),
 				],
 			})),
@@ -79,25 +79,23 @@ export class RunHeader extends Disposable {
 			step: this.#fact('Step', () => ({
 				title: 'Step',
 				paragraphs: [
-					'Optimizer updates done, over all stages, and how many there are at most: a stage that ends by a measured accuracy may need fewer.',
+					'Optimizer updates over all stages, done and maximum. A stage with an accuracy target may end earlier.',
 				],
 			})),
 			elapsed: this.#fact('Elapsed', () => ({
 				title: 'Elapsed',
-				paragraphs: [
-					'Time since the run was started; pauses and the time between a stop and its resume are part of it.',
-				],
+				paragraphs: ['Wall time since the start, including pauses and the time between stop and resume.'],
 			})),
 			left: this.#fact('Left', () => ({
-				title: 'Time left, at most',
+				title: 'Time left (max)',
 				paragraphs: [
-					'Steps that are left at the median pace of the newest 50. Not shown before the last stage, as the pace of a stage is known only once it runs.',
+					'Remaining steps at the median pace of the last 50. Shown in the last stage only, as the pace of later stages is unknown.',
 				],
 			})),
 			reward: this.#fact('Reward', () => explainMetric('reward', context())),
-			judged: this.#fact('In order', () => explainMetric(this.#judged(), context())),
+			judged: this.#fact('Accuracy', () => explainMetric(this.#judged(), context())),
 			accuracy: this.#fact('Held-out', () => explainMetric(accuracyNames[0] as string, context())),
-			device: this.#fact('Device', () => ({ title: 'Device', paragraphs: ['What the engine computes on.'] })),
+			device: this.#fact('Device', () => ({ title: 'Device', paragraphs: ['The device the engine runs on.'] })),
 		};
 		const action = (
 			name: DashboardAction,
@@ -114,13 +112,13 @@ export class RunHeader extends Disposable {
 			action('continue', 'Continue', 'play', 'primary'),
 			action('stop', 'Stop', 'stop', 'secondary'),
 			action('checkpoint', 'Save checkpoint', 'checkpoint', 'icon'),
-			action('hyperparameters', 'Set hyper-parameters', 'sliders', 'icon'),
-			action('openLog', 'Open the log', 'log', 'icon'),
-			action('openFolder', 'Open the run folder', 'folder', 'icon'),
+			action('hyperparameters', 'Set hyperparameters', 'sliders', 'icon'),
+			action('openLog', 'Open log', 'log', 'icon'),
+			action('openFolder', 'Open run folder', 'folder', 'icon'),
 		];
 		this.#rollouts = button({
 			label: 'Rollouts',
-			title: 'Open the rollouts of the step under the cursor',
+			title: 'Open the rollouts of the step at the cursor',
 			icon: 'rollouts',
 			onClick: needs.openRollouts,
 		});
@@ -145,7 +143,7 @@ export class RunHeader extends Disposable {
 		this.render();
 	}
 
-	/** Draws what the model says now; the clock calls it too. */
+	/** Draws the model's state; also called by the clock. */
 	render(): void {
 		const { model } = this.#needs;
 		const { run } = model;
@@ -155,9 +153,9 @@ export class RunHeader extends Disposable {
 		setTitle(this.#name, run.name);
 		this.#renderStatus(run);
 		for (const { action, control } of this.#actions) control.setHidden(!run.actions.includes(action));
-		// Another trainer's rollouts need no metrics beside them.
+		// Another trainer's rollouts may exist without metrics.
 		this.#rollouts.setDisabled(run.format === undefined && model.table.lastRow('reward') < 0);
-		// run.json is not rewritten at every step; the metrics are.
+		// run.json is not rewritten at every step, so the metrics are newer.
 		const newest = model.table.step.at(-1);
 		const known = run.step ?? newest ?? null;
 		const step = Math.max(run.step ?? 0, newest ?? 0);
@@ -185,7 +183,7 @@ export class RunHeader extends Disposable {
 		show(this.#facts.reward, reward && formatValue(reward.value, 'number'));
 		const judges = judgingStages.includes(stageType(run) ?? '');
 		const judged = judges ? newestValue(model.table, judgementNames) : null;
-		setText(this.#facts.judged.label, stageType(run) === 'process-reward-model' ? 'Steps right' : 'Pairs in order');
+		setText(this.#facts.judged.label, stageType(run) === 'process-reward-model' ? 'Step accuracy' : 'Pair accuracy');
 		show(this.#facts.judged, judged && formatValue(judged.value, 'share'));
 		const accuracy = newestValue(model.table, accuracyNames);
 		show(this.#facts.accuracy, accuracy && formatValue(accuracy.value, 'share'));
@@ -195,7 +193,7 @@ export class RunHeader extends Disposable {
 		this.#bar.style.width = total > 0 && isLive(run) ? `${Math.min(100, (100 * step) / total)}%` : '0';
 		setAria(this.#progress, 'valuemax', Math.max(total, step, 1));
 		setAria(this.#progress, 'valuenow', step);
-		setAria(this.#progress, 'valuetext', total > 0 ? `step ${step} of at most ${total}` : `step ${step}`);
+		setAria(this.#progress, 'valuetext', total > 0 ? `step ${step} of ${total}` : `step ${step}`);
 	}
 
 	#judged(): string {

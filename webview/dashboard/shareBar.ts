@@ -1,12 +1,12 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import { formatCount } from '../../src/base/format.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import type { ChartLine, ColumnSource } from '../lib/charts/chartSpec.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import type { Theme } from '../lib/theme.ts';
 
-/** What each part of a stack took, of all of it. */
+/** Shares of the parts of a stack. */
 export interface Shares {
-	/** By metric: what it took a row, and its share of the whole, 0 to 1. */
+	/** By metric: mean per row, and share of the total, 0 to 1. */
 	readonly parts: ReadonlyMap<string, { readonly mean: number; readonly share: number }>;
 	/** Rows in which any part has a value. */
 	readonly rows: number;
@@ -23,7 +23,7 @@ export function sharesOf(metrics: readonly string[], source: ColumnSource, from:
 		let sum = 0;
 		for (let row = from; row < end; row++) {
 			const value = column[row] as number;
-			// Neither NaN nor a negative number is a length that something may take.
+			// Skip NaN and negative durations.
 			if (!(value >= 0)) continue;
 			sum += value;
 			any[row - from] = 1;
@@ -44,19 +44,19 @@ export function sharesOf(metrics: readonly string[], source: ColumnSource, from:
 	};
 }
 
-/** Rows that are added up in less than a moment. */
+/** Max rows that are summed without delay. */
 const manyRows = 20_000;
 
 export interface ShareNeeds {
 	readonly source: ColumnSource;
 	readonly theme: () => Theme;
-	/** The lines that are on. */
+	/** Visible lines. */
 	readonly lines: () => readonly ChartLine[];
-	/** Other shares are to be shown. */
+	/** Called when the shares changed. */
 	readonly onChange: () => void;
 }
 
-/** Shares as one bar with what they are of beside it. What the bar shows is told in words elsewhere. */
+/** Shares as one bar with a caption. The legend has the same numbers as text. */
 export class ShareBar implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #bar = element('div', { class: 'share-bar', aria: { hidden: true } });
@@ -71,7 +71,7 @@ export class ShareBar implements IDisposable {
 		this.element = element('div', { class: 'shares' }, this.#bar, this.#caption);
 	}
 
-	/** The view moved, or rows came. Many rows are added up when it rests, so that it stays quick while it moves. */
+	/** Updates after the view moved or rows arrived. Many rows are summed after a pause, to keep panning fast. */
 	drawn(from: number, to: number): void {
 		clearTimeout(this.#timer);
 		const measure = (): void => {
@@ -83,16 +83,19 @@ export class ShareBar implements IDisposable {
 	}
 
 	/**
-	 * Shows the shares of a row, or the mean of what is in view.
+	 * Shows the shares of a row, or the mean of the rows in view.
 	 *
 	 * @param step of the row
-	 * @returns what it shows; null: nothing is known yet
+	 * @returns the shown shares; null: not known yet
 	 */
 	show(row: number | null, step: number | undefined): Shares | null {
 		const shares = row === null ? this.#inView : this.#of(row, row + 1);
 		if (shares === null) return null;
 		this.#draw(shares);
-		setText(this.#caption, row === null ? `mean of ${formatCount(shares.rows)} steps in view` : `step ${step ?? ''}`);
+		setText(
+			this.#caption,
+			row === null ? `mean of ${formatCounted(shares.rows, 'step')} in view` : `step ${step ?? ''}`,
+		);
 		return shares;
 	}
 

@@ -3,7 +3,7 @@ import type { Range } from '../lib/charts/plotLink.ts';
 
 /** Consecutive rows of one stage. */
 export interface StageRange {
-	/** The stage's name; from its second time on with a number: "grpo 2". */
+	/** The stage's name, numbered from its second occurrence: "grpo 2". */
 	readonly label: string;
 	readonly from: number;
 	/** Last row, included. */
@@ -26,7 +26,7 @@ export function stageRanges(table: MetricTable): StageRange[] {
 	return ranges;
 }
 
-/** Which stage a view shows: its index; 'all' for everything; null for any other part. */
+/** Index of the stage in view; 'all' for everything; null for any other range. */
 export function stageInView(ranges: readonly StageRange[], x: Float64Array, view: Range | null): number | 'all' | null {
 	if (view === null) return 'all';
 	const index = ranges.findIndex(({ from, to }) => x[from] === view.min && x[to] === view.max);

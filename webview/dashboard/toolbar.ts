@@ -19,12 +19,12 @@ export interface ToolbarNeeds {
 	readonly openPinned: () => void;
 }
 
-/** How all charts are shown, and what is under the cursor. */
+/** Settings of all charts, and the position of the cursor. */
 export class Toolbar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #needs: ToolbarNeeds;
 	readonly #readout = element('span', { class: 'readout' });
-	/** Where the pin leads; hidden without one. */
+	/** Link to the pinned step; hidden without a pin. */
 	readonly #pinned = element('span', { class: 'pinned', hidden: true });
 	#pinnedStep: number | null = null;
 	readonly #focusFilter: () => void;
@@ -70,7 +70,7 @@ export class Toolbar extends Disposable {
 			filter.element,
 			slider({
 				label: 'Smoothing',
-				title: 'Weight of the past in an exponential moving average; the measured values stay behind it',
+				title: 'EMA smoothing weight; raw values stay visible behind the curve',
 				min: 0,
 				max: 0.99,
 				step: 0.01,
@@ -91,7 +91,7 @@ export class Toolbar extends Disposable {
 			follow.element,
 			reset.element,
 			button({
-				label: 'Save all numbers as CSV',
+				label: 'Save all metrics as CSV',
 				appearance: 'icon',
 				icon: 'download',
 				onClick: needs.onExport,
@@ -115,7 +115,7 @@ export class Toolbar extends Disposable {
 		this.#focusFilter();
 	}
 
-	/** Brings the choice of stages and the cursor's line up to date. */
+	/** Updates the stage dropdown and the cursor line. */
 	render(): void {
 		this.#renderStages();
 		this.#renderPinned();
@@ -139,7 +139,7 @@ export class Toolbar extends Disposable {
 			}).element,
 			button({
 				label: 'Unpin step',
-				title: 'Unpin the step (click it again in a chart, or Escape)',
+				title: 'Unpin the step (Escape, or click it again in a chart)',
 				appearance: 'icon',
 				icon: 'close',
 				onClick: () => link.pin(null),
@@ -168,7 +168,7 @@ export class Toolbar extends Disposable {
 		const choices = [
 			{ value: 'all', label: 'All stages' },
 			...this.#stages.map((stage, i) => ({ value: String(i), label: stage.label })),
-			...(shown === null ? [{ value: 'part', label: 'A part' }] : []),
+			...(shown === null ? [{ value: 'part', label: 'Custom range' }] : []),
 		];
 		const value = shown === null ? 'part' : String(shown);
 		const key = JSON.stringify(choices);
@@ -177,7 +177,7 @@ export class Toolbar extends Disposable {
 		this.#stageKey = key;
 	}
 
-	/** Step, time, stage and what happened there. */
+	/** Step, time, stage and events at the cursor. */
 	#renderReadout(): void {
 		const { link, model } = this.#needs;
 		const row = link.cursor;

@@ -2,19 +2,19 @@ import * as v from 'valibot';
 
 const names = v.pipe(v.array(v.string()), v.maxLength(2000));
 
-/** What a person chose to see; kept with the panel, so that it is there again after a reload. */
+/** View settings, saved with the panel to survive a reload. */
 export const viewStateSchema = v.object({
 	axis: v.fallback(v.picklist(['step', 'time']), 'step'),
 	smoothing: v.fallback(v.pipe(v.number(), v.minValue(0), v.maxValue(0.99)), 0),
 	filter: v.fallback(v.pipe(v.string(), v.maxLength(200)), ''),
-	/** Charts whose axis differs from what their metric asks for. */
+	/** Charts whose axis differs from their metric's default. */
 	logToggled: v.fallback(names, []),
-	/** Lines and bands that are not as they are at first, as "chart line". */
+	/** Lines and bands whose visibility differs from the default, as "chart line". */
 	switched: v.fallback(names, []),
-	/** Charts that are shown as tables. */
+	/** Charts shown as tables. */
 	tables: v.fallback(names, []),
 	collapsed: v.fallback(names, []),
-	/** The part of the run in view, such as a stage, on the axis in use; null: all of it. */
+	/** The range in view on the current axis; null: everything. */
 	range: v.fallback(
 		v.nullable(
 			v.object({
@@ -26,12 +26,12 @@ export const viewStateSchema = v.object({
 		),
 		null,
 	),
-	/** Step that is pinned in the charts. */
+	/** The pinned step. */
 	pinned: v.fallback(v.nullable(v.pipe(v.number(), v.finite())), null),
 });
 export type ViewState = v.InferOutput<typeof viewStateSchema>;
 
-/** Besides the view, the folder of the run: all that the host needs to bring the panel back. */
+/** The view and the run folder, from which the extension restores the panel. */
 export const savedStateSchema = v.object({ runFolder: v.string(), view: viewStateSchema });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;
 
@@ -47,7 +47,7 @@ export const defaultView: ViewState = {
 	pinned: null,
 };
 
-/** Adds or takes away. */
+/** Adds or removes an item. */
 export function toggled(list: readonly string[], item: string, present = !list.includes(item)): string[] {
 	const without = list.filter((other) => other !== item);
 	return present ? [...without, item] : without;

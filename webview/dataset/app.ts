@@ -23,15 +23,15 @@ const sideNames: Readonly<Record<Side, string>> = {
 	tests: 'Test Sets',
 };
 const workNames: Readonly<Record<DatasetWork, string>> = {
-	index: 'Counting rows',
-	statistics: 'Counting statistics',
-	view: 'Looking through the rows',
-	overlaps: 'Looking for overlaps',
+	index: 'Indexing rows',
+	statistics: 'Computing statistics',
+	view: 'Filtering rows',
+	overlaps: 'Checking overlaps',
 	export: 'Exporting',
 	difficulty: 'Estimating difficulty',
 };
 
-/** Puts the parts of the dataset view together. */
+/** Composes the dataset view. */
 export class App extends Disposable {
 	readonly #model: DatasetModel;
 	readonly #live = this.register(new LiveRegion());
@@ -39,7 +39,7 @@ export class App extends Disposable {
 	readonly #facts = element('p', { class: 'quiet facts-line' });
 	readonly #notice = element('p', { class: 'remark done', role: 'status', hidden: true });
 	readonly #stale = element('div', { class: 'remark stale', role: 'status', hidden: true });
-	readonly #works = element('div', { class: 'works', role: 'group', aria: { label: 'Under way' } });
+	readonly #works = element('div', { class: 'works', role: 'group', aria: { label: 'Progress' } });
 	readonly #body = element('div', { class: 'body' });
 	readonly #empty = element('div', { class: 'empty-box', hidden: true });
 	readonly #buttons: ReturnType<typeof button>[];
@@ -67,18 +67,18 @@ export class App extends Disposable {
 		this.#buttons = [
 			button({
 				label: 'Use in Recipe\u2026',
-				title: 'Sets the dataset of a recipe to these rows',
+				title: 'Use these rows as the dataset of a recipe',
 				onClick: () => model.post({ type: 'useInRecipe' }),
 			}),
 			button({
 				label: 'Difficulty\u2026',
-				title: 'Pass rates of a policy for each row',
+				title: 'Estimate the pass rate of a policy on each row',
 				onClick: () => model.post({ type: 'difficulty' }),
 			}),
 			button({
 				label: 'Export Rows\u2026',
 				icon: 'download',
-				title: 'Writes the rows shown, in their order, as JSONL',
+				title: 'Export the rows shown, in this order, as JSONL',
 				onClick: () => model.post({ type: 'export' }),
 			}),
 		];
@@ -102,7 +102,7 @@ export class App extends Disposable {
 		);
 		const side = element(
 			'aside',
-			{ class: 'side', aria: { label: 'About the rows' } },
+			{ class: 'side', aria: { label: 'Row details and statistics' } },
 			this.#tabs.element,
 			...this.#panels.values(),
 		);
@@ -122,8 +122,8 @@ export class App extends Disposable {
 			this.#empty,
 			this.#live.element,
 		);
-		const again = button({ label: 'Read Again', onClick: () => model.post({ type: 'again' }) });
-		this.#stale.append('The file has changed since it was read. ', again.element);
+		const again = button({ label: 'Reload', onClick: () => model.post({ type: 'again' }) });
+		this.#stale.append('The file has changed on disk. ', again.element);
 		this.register(
 			model.onChange((change) => {
 				if (change === 'snapshot') this.#update();
@@ -179,14 +179,14 @@ export class App extends Disposable {
 		const key = JSON.stringify([empty, failure]);
 		if (!empty || key === this.#emptyKey) return;
 		this.#emptyKey = key;
-		const again = { label: 'Read Again', run: () => this.#model.post({ type: 'again' }) };
+		const again = { label: 'Reload', run: () => this.#model.post({ type: 'again' }) };
 		fill(
 			this.#empty,
 			emptyState(
 				failure === null
 					? { title: 'No rows', text: 'The file is empty.', actions: [again] }
 					: {
-							title: 'The rows cannot be shown',
+							title: 'Cannot show the rows',
 							text: plainLabel([failure.message, failure.action].filter(Boolean).join(' '), 1000),
 							actions: [again],
 						},

@@ -8,17 +8,17 @@ import type { DatasetModel } from './datasetModel.ts';
 const none = '\u0000';
 const roles = ['prompt', 'answer', 'solution'] as const;
 const titles = { prompt: 'Prompt', answer: 'Answer', solution: 'Solution' };
-/** How rows are read, in words. */
+/** Labels of row formats. */
 const readings: Readonly<Record<string, string>> = {
 	gsm8k: 'GSM8K: the answer follows "####"',
 	math: 'MATH: the answer is in \\boxed{}',
 	aime: 'AIME',
-	humaneval: 'HumanEval: tests decide',
-	mbpp: 'MBPP: tests decide',
+	humaneval: 'HumanEval: scored by tests',
+	mbpp: 'MBPP: scored by tests',
 	countdown: 'Countdown: any expression that reaches the target',
 };
 
-/** Which columns hold prompt, answer and solution, the split, and the recipe's dataset that follows from them. */
+/** Column mapping (prompt, answer, solution), held-out split, and the resulting recipe dataset. */
 export class ColumnsView {
 	readonly element = element('div', { class: 'columns' });
 	readonly #model: DatasetModel;
@@ -41,13 +41,13 @@ export class ColumnsView {
 		fill(
 			this.element,
 			...(format === 'task'
-				? [element('p', { class: 'quiet' }, 'The task knows its prompt, answer and solution.')]
+				? [element('p', { class: 'quiet' }, 'The task defines prompt, answer and solution.')]
 				: this.#mapping()),
 			element(
 				'div',
 				{ class: 'actions' },
 				this.#button('Use in Recipe\u2026', 'useInRecipe', usable),
-				this.#button('Copy for a Recipe', 'copyRecipe', usable),
+				this.#button('Copy Recipe Snippet', 'copyRecipe', usable),
 			),
 		);
 		if (focused) this.element.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
@@ -89,7 +89,7 @@ export class ColumnsView {
 		});
 		reading.set(
 			[
-				{ value: none, label: 'What the columns hold' },
+				{ value: none, label: 'Columns as they are' },
 				...presetNames.map((name) => ({ value: name, label: readings[name] ?? name })),
 			],
 			mapping.preset ?? none,
@@ -114,7 +114,7 @@ export class ColumnsView {
 				? element(
 						'p',
 						null,
-						button({ label: 'Guess Again', onClick: () => this.#model.post({ type: 'map', mapping: null }) }).element,
+						button({ label: 'Detect Again', onClick: () => this.#model.post({ type: 'map', mapping: null }) }).element,
 					)
 				: element(
 						'ul',

@@ -16,7 +16,7 @@ import { firstState, type SavedState, type Side } from './savedState.ts';
 
 type Requests = typeof datasetRequests;
 
-/** The way to the editor. */
+/** The extension's side, as seen by the model. */
 export interface DatasetPort {
 	request<M extends keyof Requests & string>(
 		method: M,
@@ -25,13 +25,13 @@ export interface DatasetPort {
 	post(command: DatasetCommand): void;
 }
 
-/** What changed: what the editor told, rows that came, the row that is looked at, or how it is shown. */
+/** What changed: the extension's snapshot, loaded rows, the open row, or view settings. */
 export type DatasetChange = 'snapshot' | 'rows' | 'detail' | 'shown';
 
-/** A row that is looked at. `detail` null: it is on its way, or `failure` says why not. */
+/** The open row. `detail` null: loading, or `failure` has the reason. */
 export interface OpenRow {
 	readonly row: number;
-	/** Its place among the rows shown; null: it may not be one of them. */
+	/** Position among the rows shown; null: unknown, or not among them. */
 	readonly index: number | null;
 	readonly detail: DatasetRowDetail | null;
 	readonly failure: string | null;
@@ -40,7 +40,7 @@ export interface OpenRow {
 export const portionRows = 100;
 const keptPortions = 40;
 
-/** What the dataset view knows: the last snapshot, the rows that it was given of the present view, and the open one. */
+/** State of the dataset view: the last snapshot, loaded rows of the current view, and the open row. */
 export class DatasetModel extends Disposable {
 	readonly #port: DatasetPort;
 	readonly #changed = this.register(new Emitter<DatasetChange>());
@@ -50,9 +50,9 @@ export class DatasetModel extends Disposable {
 	readonly #portions = new Map<number, readonly ShownRow[]>();
 	readonly #asked = new Set<string>();
 	#open: OpenRow | null = null;
-	/** What was saved still has to be asked for. */
+	/** Whether the saved state still has to be applied. */
 	#restores: boolean;
-	/** A saved row that is opened once its columns are read as they were chosen. */
+	/** Saved row to reopen once the saved column mapping is applied. */
 	#reopens: number | null = null;
 
 	constructor(port: DatasetPort, saved: SavedState = firstState) {
@@ -62,7 +62,7 @@ export class DatasetModel extends Disposable {
 		this.#restores = saved !== firstState;
 	}
 
-	/** null: the editor has not answered yet. */
+	/** null: no snapshot yet. */
 	get snapshot(): DatasetSnapshot | null {
 		return this.#snapshot;
 	}
@@ -91,7 +91,7 @@ export class DatasetModel extends Disposable {
 				this.#open = null;
 				if (this.#state.row !== null) this.#set({ row: null });
 			}
-			// What is known of the row may be more by now.
+			// The row's details may have been extended.
 			else if (open !== null) void this.openRow(open.row, this.#snapshot.view.all ? open.row : null);
 		}
 		this.#changed.fire('snapshot');
@@ -99,7 +99,7 @@ export class DatasetModel extends Disposable {
 		if (this.#restores && snapshot.version > 0) this.#restore(snapshot);
 	}
 
-	/** The editor knows nothing of what was shown before the window was reloaded. */
+	/** Applies the saved state after a reload of the window. */
 	#restore({ columns, overlaps, view }: DatasetSnapshot): void {
 		this.#restores = false;
 		const { filter, sort, mapping, share, row } = this.#state;
@@ -109,13 +109,13 @@ export class DatasetModel extends Disposable {
 		}
 		if (mapping !== null) this.post({ type: 'map', mapping });
 		if (share !== null) this.post({ type: 'share', share });
-		// Test sets and pass rates are not kept: what was shown by them cannot be.
+		// Test sets and pass rates are not saved, so filters on them cannot be restored.
 		const wanted: RowFilter = overlaps === null ? { ...filter, overlaps: 'all' } : filter;
 		const order = sort !== null && columns.some(({ name }) => name === sort.column) ? sort : null;
 		if (order !== null || JSON.stringify(wanted) !== JSON.stringify(noFilter)) this.show(wanted, order);
 	}
 
-	/** A row of the view; undefined: it is not here yet, and is asked for. */
+	/** A row of the view; undefined: not loaded yet, and now requested. */
 	row(index: number): ShownRow | undefined {
 		const portion = Math.floor(index / portionRows);
 		const rows = this.#portions.get(portion);
@@ -123,7 +123,7 @@ export class DatasetModel extends Disposable {
 		return rows?.[index - portion * portionRows];
 	}
 
-	/** @param index its place among the rows shown, where that is known */
+	/** @param index position among the rows shown, if known */
 	async openRow(row: number, index: number | null): Promise<void> {
 		const version = this.#snapshot?.version ?? 0;
 		const again = this.#open?.row === row ? this.#open.detail : null;
@@ -143,7 +143,7 @@ export class DatasetModel extends Disposable {
 		this.post({ type: 'show', filter, sort });
 	}
 
-	/** By a column: falling, rising, as it was. */
+	/** Cycles the sort of a column: descending, ascending, none. */
 	sortBy(column: string): void {
 		const view = this.#snapshot?.view;
 		if (view === undefined) return;
@@ -154,7 +154,7 @@ export class DatasetModel extends Disposable {
 		);
 	}
 
-	/** Sends a command; what it asks for outlives the window. */
+	/** Sends a command whose effect is saved. */
 	post(command: DatasetCommand): void {
 		this.#port.post(command);
 		if (command.type === 'show') this.#set({ filter: command.filter, sort: command.sort });
@@ -182,7 +182,7 @@ export class DatasetModel extends Disposable {
 			const { rows } = await this.#port.request('rows', { version, view: view.number, from, to: from + portionRows });
 			const now = this.#snapshot;
 			if (now?.version !== version || now.view.number !== view.number) return;
-			// Rows that were not known yet are asked for again.
+			// Request the missing rows again.
 			if (rows.length < portionRows) this.#asked.delete(key);
 			if (rows.length === 0) return;
 			this.#portions.set(portion, rows);
@@ -199,7 +199,7 @@ export class DatasetModel extends Disposable {
 		}
 	}
 
-	/** A portion that ended where the rows did is whole no more once there are others. */
+	/** Discards the last portion, which is incomplete once rows are added. */
 	forgetLast(): void {
 		for (const [portion, rows] of this.#portions) if (rows.length < portionRows) this.#portions.delete(portion);
 	}

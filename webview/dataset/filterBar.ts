@@ -14,10 +14,10 @@ import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
-/** Typing goes on for a while before rows are looked for. */
+/** Delay between typing and filtering. */
 const typingMs = 250;
 
-/** Says which rows are shown: by text, by conditions on columns, by what was found out about them. */
+/** Filters of rows: text, conditions on columns, duplicates, overlaps, split. */
 export class FilterBar {
 	readonly element: HTMLElement;
 	readonly #model: DatasetModel;
@@ -29,10 +29,10 @@ export class FilterBar {
 	readonly #overlaps = select('Overlaps with test sets', (value) =>
 		this.#change({ overlaps: value as RowFilter['overlaps'] }),
 	);
-	readonly #side = select('Side of the split', (value) => this.#change({ side: value as RowFilter['side'] }));
+	readonly #side = select('Split', (value) => this.#change({ side: value as RowFilter['side'] }));
 	readonly #count = element('span', { class: 'quiet shown-count', role: 'status' });
 	readonly #clear;
-	/** What is being written; the snapshot's filter follows it. */
+	/** The filter being edited; the snapshot's filter follows it. */
 	#filter: RowFilter = noFilter;
 	#names = '';
 	#timer: ReturnType<typeof setTimeout> | undefined;
@@ -40,8 +40,8 @@ export class FilterBar {
 	constructor(model: DatasetModel) {
 		this.#model = model;
 		this.#text = textField({
-			label: 'Text that rows must hold',
-			placeholder: 'Search in all columns',
+			label: 'Search text',
+			placeholder: 'Search all columns',
 			icon: 'search',
 			onInput: (text) => {
 				this.#filter = { ...this.#filter, text };
@@ -50,7 +50,7 @@ export class FilterBar {
 		});
 		const add = button({ label: 'Add Condition', icon: 'filter', onClick: () => this.#add() });
 		this.#clear = button({
-			label: 'Show All',
+			label: 'Clear Filters',
 			onClick: () => {
 				this.#filter = noFilter;
 				this.#names = '';
@@ -95,7 +95,7 @@ export class FilterBar {
 		this.#duplicates.set(kinds('duplicates'), filter.duplicates);
 		this.#overlaps.set(kinds('overlaps'), filter.overlaps);
 		this.#overlaps.element.disabled = snapshot.overlaps === null && filter.overlaps === 'all';
-		const words = { all: 'Both sides', training: 'Training side', 'held out': 'Held-out side' };
+		const words = { all: 'Training and held-out', training: 'Training', 'held out': 'Held-out' };
 		this.#side.set(
 			shownSides.map((value) => ({ value, label: words[value] })),
 			filter.side,
@@ -124,7 +124,7 @@ export class FilterBar {
 			columns.map((name) => ({ value: name, label: plainLabel(name, 60) })),
 			condition.column,
 		);
-		const operator = select(`${label}: how`, (value) => {
+		const operator = select(`${label}: operator`, (value) => {
 			this.#alter(i, { operator: value as Condition['operator'] });
 			field.hidden = value.startsWith('is');
 		});

@@ -9,7 +9,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
-/** One row, whole: prompt, solution or completion with thinking and answer apart, answer, the other columns. */
+/** One row in full: prompt, solution or completion (thinking and answer separated), answer, other columns. */
 export class RowDetailView implements IDisposable {
 	readonly element = element('div', { class: 'detail' });
 	readonly #model: DatasetModel;
@@ -32,7 +32,7 @@ export class RowDetailView implements IDisposable {
 		this.#drawn = key;
 		this.dispose();
 		if (open === null) {
-			fill(this.element, element('p', { class: 'quiet' }, 'Choose a row to read it whole.'));
+			fill(this.element, element('p', { class: 'quiet' }, 'Select a row to see it in full.'));
 			return;
 		}
 		const { detail, failure, row } = open;
@@ -55,7 +55,7 @@ export class RowDetailView implements IDisposable {
 		const remark = (text: string, kind = '') => element('p', { class: `remark ${kind}` }, text);
 		const list: HTMLElement[] = [];
 		if (detail.fault !== null) list.push(remark(`This row ${detail.fault}.`, 'bad'));
-		if (detail.refused !== null) list.push(remark(`A recipe would refuse it: it ${plainLabel(detail.refused, 400)}.`));
+		if (detail.refused !== null) list.push(remark(`Invalid for training: it ${plainLabel(detail.refused, 400)}.`));
 		if (detail.repeats !== null) {
 			const first = detail.repeats;
 			const go = element(
@@ -63,14 +63,14 @@ export class RowDetailView implements IDisposable {
 				{ class: 'link', attributes: { type: 'button' }, on: { click: () => void this.#model.openRow(first, null) } },
 				`row ${formatCount(first + 1)}`,
 			);
-			list.push(element('p', { class: 'remark' }, 'It says the same, or nearly the same, as ', go, '.'));
+			list.push(element('p', { class: 'remark' }, 'Exact or near duplicate of ', go, '.'));
 		}
 		for (const { against, test, words } of detail.findings) {
 			list.push(
 				element(
 					'p',
 					{ class: 'remark bad' },
-					`It shares words with ${plainLabel(against)}, row ${formatCount(test + 1)}: `,
+					`Overlaps with ${plainLabel(against)}, row ${formatCount(test + 1)}: `,
 					element('q', null, plainLabel(words, 400)),
 				),
 			);

@@ -7,7 +7,7 @@ import type { DatasetModel } from './datasetModel.ts';
 
 type Lengths = DatasetStatistics['prompt'];
 
-/** What the dataset is like: lengths, kinds of answers, duplicates, the held-out share. */
+/** Statistics of the dataset: lengths, answer types, duplicates, held-out share. */
 export class StatisticsView {
 	readonly element = element('div', { class: 'statistics' });
 	readonly #model: DatasetModel;
@@ -26,8 +26,8 @@ export class StatisticsView {
 		if (key === this.#drawn) return;
 		this.#drawn = key;
 		if (statistics === null) {
-			const words = counting ? 'They are being counted.' : snapshot.complete ? 'They were not counted yet.' : '';
-			const count = button({ label: 'Count', onClick: () => this.#model.post({ type: 'statistics' }) });
+			const words = counting ? 'Computing statistics…' : snapshot.complete ? 'Statistics are not computed yet.' : '';
+			const count = button({ label: 'Compute', onClick: () => this.#model.post({ type: 'statistics' }) });
 			fill(
 				this.element,
 				element('p', { class: 'quiet' }, words),
@@ -66,8 +66,8 @@ export class StatisticsView {
 			n === 0
 				? 'none'
 				: n === 1
-					? '1 row repeats an earlier one'
-					: `${formatCount(n)} rows repeat earlier ones (${formatCounted(groups, 'group')})`;
+					? '1 duplicate of an earlier row'
+					: `${formatCount(n)} duplicates of earlier rows (${formatCounted(groups, 'group')})`;
 		const limited = (compared: number) => (compared < of.rows ? ` (among ${formatCounted(compared, 'row')})` : '');
 		const first = of.firstRefused;
 		const pairs: [string, (Node | string)[]][] = [
@@ -97,13 +97,13 @@ export class StatisticsView {
 							first === null ? '' : ` ${plainLabel(first.message, 200)}`,
 						],
 			],
-			['The same', [repeated(of.exact.repeated, of.exact.groups), limited(of.compared.exact)]],
+			['Exact duplicates', [repeated(of.exact.repeated, of.exact.groups), limited(of.compared.exact)]],
 			[
 				'Near duplicates',
 				[
 					repeated(of.near.repeated, of.near.groups),
 					of.compared.near < of.compared.exact - of.exact.repeated
-						? ` (among the first ${formatCount(of.compared.near)} different rows)`
+						? ` (among the first ${formatCount(of.compared.near)} distinct rows)`
 						: '',
 				],
 			],

@@ -5,10 +5,10 @@ import { element, fill } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
-/** Findings that are drawn; the filter shows all of them as rows. */
+/** Max findings in the list; the filter shows all as rows. */
 const drawnFindings = 200;
 
-/** Test sets, and the rows that share words with them. */
+/** Test sets, and the rows that overlap with them. */
 export class TestsView {
 	readonly element = element('div', { class: 'tests' });
 	readonly #model: DatasetModel;
@@ -37,7 +37,7 @@ export class TestsView {
 			element(
 				'p',
 				{ class: 'quiet' },
-				'A row gives a test away when its prompt or solution shares ten words in a row with it, or holds all of a short one.',
+				'A row overlaps if its prompt or solution shares a 10-gram with a test prompt, or contains all of a shorter one.',
 			),
 			element(
 				'ul',
@@ -49,7 +49,7 @@ export class TestsView {
 						`${plainLabel(name)}: ${formatCounted(rows, 'row')}`,
 						tooShort === 0
 							? null
-							: element('span', { class: 'quiet' }, `, ${formatCount(tooShort)} too short to look for`),
+							: element('span', { class: 'quiet' }, `, ${formatCount(tooShort)} too short to check`),
 					),
 				),
 			),
@@ -60,9 +60,9 @@ export class TestsView {
 
 	#findings(looking: boolean): HTMLElement[] {
 		const overlaps = this.#model.snapshot?.overlaps ?? null;
-		if (overlaps === null) return looking ? [element('p', { class: 'quiet' }, 'Looking for overlaps\u2026')] : [];
+		if (overlaps === null) return looking ? [element('p', { class: 'quiet' }, 'Checking overlaps\u2026')] : [];
 		const { rows, findings } = overlaps;
-		if (rows === 0) return [element('p', { class: 'good' }, 'No row overlaps with them.')];
+		if (rows === 0) return [element('p', { class: 'good' }, 'No overlaps found.')];
 		const shown = findings.slice(0, drawnFindings);
 		return [
 			element('h2', { class: 'sub' }, formatCounted(rows, 'row overlaps', 'rows overlap')),
@@ -81,7 +81,7 @@ export class TestsView {
 							},
 						},
 					},
-					'Show them in the table',
+					'Show in table',
 				),
 			),
 			element(
@@ -104,7 +104,11 @@ export class TestsView {
 								},
 							},
 							element('span', null, `Row ${formatCount(row + 1)}`),
-							element('span', { class: 'quiet' }, ` has of ${plainLabel(against, 60)}, row ${formatCount(test + 1)}: `),
+							element(
+								'span',
+								{ class: 'quiet' },
+								` overlaps with ${plainLabel(against, 60)}, row ${formatCount(test + 1)}: `,
+							),
 							element('q', null, plainLabel(words, 200)),
 						),
 					),

@@ -12,10 +12,10 @@ import type { Mode } from './savedState.ts';
 import { SqlView } from './sqlView.ts';
 
 const noticeMs = 8000;
-/** What is done sooner needs no progress. */
+/** Delay before progress is shown. */
 const patienceMs = 300;
 
-/** Puts the parts of the query view together. */
+/** Composes the query view. */
 export class App extends Disposable {
 	readonly #model: QueryModel;
 	readonly #live = this.register(new LiveRegion());
@@ -67,7 +67,7 @@ export class App extends Disposable {
 			),
 			element(
 				'section',
-				{ class: 'question', aria: { label: 'Question' } },
+				{ class: 'question', aria: { label: 'Query' } },
 				this.#tabs.panel(['form'], {}, this.#form.element),
 				this.#tabs.panel(['sql'], {}, this.#sql.element),
 				element(
@@ -164,10 +164,10 @@ export class App extends Disposable {
 	#showRemark(): void {
 		const { runs, chosen, remark, fault, known, answer } = this.#model;
 		const parts = [
-			// With an answer in view there is no room of its own for it.
+			// Below a result there is no empty state to show it.
 			fault !== null && answer !== null ? [fault.message, fault.action].filter(Boolean).join(' ') : null,
 			known && runs.length > 0 ? indexRemark(runs, chosen) : null,
-			chosen !== null && chosen.length === 0 ? 'No run is chosen.' : null,
+			chosen !== null && chosen.length === 0 ? 'No run is selected.' : null,
 			remark,
 		].filter((part) => part !== null);
 		setText(this.#remark, parts.join(' '));

@@ -5,7 +5,7 @@ import { faultOf } from './formSql.ts';
 import { type Condition, type FormColumn, type Operator, operatorNames, operatorsOf, valuesOf } from './queryForm.ts';
 import type { QueryModel } from './queryModel.ts';
 
-/** What must hold of the rollouts: one line each. */
+/** Conditions on rollouts, one per line. */
 export class ConditionList {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
@@ -45,7 +45,7 @@ export class ConditionList {
 		this.#rows.hidden = conditions.length === 0;
 	}
 
-	/** The column that the next condition is about: what people ask first, and have not yet. */
+	/** Default column of the next condition: the most common one not used yet. */
 	#unused(): FormColumn {
 		const { form, columns } = this.#model;
 		const used = new Set(form.conditions.map(({ column }) => column));
@@ -76,12 +76,12 @@ class ConditionLine {
 
 	constructor(index: number, actions: LineActions) {
 		const number = index + 1;
-		this.#column = select(`Condition ${number}: what`, (column) => {
+		this.#column = select(`Condition ${number}: column`, (column) => {
 			const kind = this.#columns.find(({ id }) => id === column)?.kind ?? 'number';
 			const keep = operatorsOf[kind].includes(this.#operator.element.value as Operator);
 			actions.change(index, { column, ...(keep ? {} : { operator: operatorsOf[kind][0] as Operator }) });
 		});
-		this.#operator = select(`Condition ${number}: how`, (operator) =>
+		this.#operator = select(`Condition ${number}: operator`, (operator) =>
 			actions.change(index, { operator: operator as Operator }),
 		);
 		const field = (label: string, key: 'value' | 'to') => {

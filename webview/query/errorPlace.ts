@@ -1,6 +1,6 @@
-/** Where in a statement a mistake is. */
+/** Position of an error in a statement. */
 export interface ErrorPlace {
-	/** From 1. */
+	/** 1-based. */
 	readonly line: number;
 	/** Characters from the start of the statement. */
 	readonly start: number;
@@ -23,7 +23,7 @@ export function errorPlace(message: string, sql: string): ErrorPlace | null {
 	const part = quoted.slice(cut).replace(/\.\.\.$/, '');
 	const at = text.indexOf(part.trimEnd());
 	if (at < 0) return null;
-	// The caret stands below the whole line of the message, whose head is "LINE 2: ".
+	// The caret is relative to the whole line, including "LINE 2: ".
 	const column = at + lengthOfWidth(part, spaces.length - `LINE ${number}: `.length - cut);
 	const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
 	const word = /^(?:"[^"]*"|'[^']*'|[\w.]+|\S)/.exec(text.slice(column))?.[0] ?? '';

@@ -3,10 +3,10 @@ export interface Example {
 	readonly sql: string;
 }
 
-/** Statements to begin with; the unit tests run each of them. */
+/** Example statements; unit tests run each of them. */
 export const examples: readonly Example[] = [
 	{
-		title: 'Groups with the most to learn from',
+		title: 'Groups with the highest reward variance',
 		sql: `SELECT g.run, g.split, g.step, g.group_id, 0 AS "index", g.rollouts, g.reward_mean, g.reward_std
 FROM groups g
 WHERE NOT g.dead
@@ -22,7 +22,7 @@ GROUP BY run, step
 ORDER BY run, step`,
 	},
 	{
-		title: 'Right answers with a low reward',
+		title: 'Correct answers with a low reward',
 		sql: `SELECT run, split, step, group_id, "index", reward, rewards, characters
 FROM rollouts
 WHERE correct
@@ -37,7 +37,7 @@ GROUP BY run, name
 ORDER BY run, name`,
 	},
 	{
-		title: 'Longest completions that were not cut off',
+		title: 'Longest completions that were not truncated',
 		sql: `SELECT run, split, step, group_id, "index", characters, reward
 FROM rollouts
 WHERE NOT truncated

@@ -1,7 +1,7 @@
 import type { RolloutFilter } from '../../src/protocol/rolloutIndex.ts';
 import { type Condition, componentOf, type FormColumn, formColumns, type QueryForm, valuesOf } from './queryForm.ts';
 
-/** A name as SQL has it, whatever is in it. */
+/** Quotes an SQL identifier. */
 export function quoteName(name: string): string {
 	return `"${name.replaceAll('"', '""')}"`;
 }
@@ -10,13 +10,13 @@ export function quoteText(text: string): string {
 	return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A column of the form as an expression over the view `rollouts`. */
+/** SQL expression of a form column over the view `rollouts`. */
 export function columnSql(id: string): string {
 	const component = componentOf(id);
 	return component === null ? quoteName(id) : `rewards[${quoteText(component)}]`;
 }
 
-/** What is wrong with a condition, in words; null: nothing. An unfinished condition does not filter. */
+/** Error message of a condition; null: valid. An incomplete condition does not filter. */
 export function faultOf({ operator, value, to }: Condition, kind: FormColumn['kind']): string | null {
 	if (kind !== 'number' || valuesOf(operator) === 0) return null;
 	const typed = valuesOf(operator) === 2 ? [value, to] : [value];
@@ -24,7 +24,7 @@ export function faultOf({ operator, value, to }: Condition, kind: FormColumn['ki
 	return bad === undefined ? null : `"${bad.trim()}" is not a number.`;
 }
 
-/** A number as people type it: with a decimal comma, or in per cent. */
+/** Parses a number; accepts a decimal comma and percentages. */
 export function numberOf(text: string): number | null {
 	const match = /^([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[+-]?\d+)?)\s*(%?)$/i.exec(text.trim());
 	if (!match) return null;
@@ -32,7 +32,7 @@ export function numberOf(text: string): number | null {
 	return Number.isFinite(value) ? value : null;
 }
 
-/** null: the condition is not finished. */
+/** null: the condition is incomplete. */
 function conditionSql({ column, operator, value, to }: Condition, kind: FormColumn['kind']): string | null {
 	const name = columnSql(column);
 	const literal = (text: string): string | null => {
@@ -64,7 +64,7 @@ function conditionSql({ column, operator, value, to }: Condition, kind: FormColu
 	}
 }
 
-/** All conditions of the form as one of SQL; null: there is none. */
+/** All conditions as one SQL expression; null: none. */
 export function whereOf(form: QueryForm, columns: readonly FormColumn[]): string | null {
 	const parts = form.conditions.flatMap((condition) => {
 		const kind = columns.find(({ id }) => id === condition.column)?.kind ?? fallbackKind(condition.column);
@@ -73,7 +73,7 @@ export function whereOf(form: QueryForm, columns: readonly FormColumn[]): string
 	return parts.length === 0 ? null : parts.join(' AND ');
 }
 
-/** A component that the index does not know (any more) is still one. */
+/** Recognizes reward components, even those the index does not know. */
 function fallbackKind(id: string): FormColumn['kind'] {
 	return componentOf(id) === null ? 'text' : 'number';
 }
@@ -81,11 +81,11 @@ function fallbackKind(id: string): FormColumn['kind'] {
 const runCondition = (folders: readonly string[]): string =>
 	`run IN (SELECT run FROM runs WHERE folder IN (${folders.map(quoteText).join(', ')}))`;
 
-/** What a table of rollouts shows at first. */
+/** Default columns. */
 const shown = ['run', 'split', 'step', 'group_id', 'index', 'reward', 'advantage', 'correct', 'truncated', 'tokens'];
 
 /**
- * The statement of a form, for people to read and to go on from.
+ * The statement of a form, formatted for reading and editing.
  * @param folders of the runs; null: all
  */
 export function sqlOf(form: QueryForm, folders: readonly string[] | null, columns: readonly FormColumn[]): string {
@@ -109,19 +109,19 @@ function listedSql(form: QueryForm, where: string): string {
 	return `SELECT ${ids.map(selected).join(', ')}\nFROM rollouts${where}${order}`;
 }
 
-/** A column with the name that it has in the result. */
+/** A column with its name in the result. */
 function selected(id: string): string {
 	const component = componentOf(id);
 	return component === null ? nameSql(id) : `${columnSql(id)} AS ${quoteName(component)}`;
 }
 
-/** A name of ours, which needs no quotes but where SQL has it for itself. */
+/** One of our own names, quoted only if SQL reserves it. */
 function nameSql(id: string): string {
 	return /^[a-z_]+$/.test(id) && id !== 'index' ? id : quoteName(id);
 }
 
 function groupedSql(form: QueryForm, where: string): string {
-	// A group of rollouts is one only within its run, split and step; with an index its row can be opened.
+	// Group ids are unique only within run, split and step; an index makes the row openable.
 	const isGroup = form.groupBy.includes('group_id');
 	const ids = [...new Set(isGroup ? ['run', 'split', 'step', 'group_id', ...form.groupBy] : form.groupBy)];
 	const measure = columnSql(form.measure);
@@ -156,14 +156,14 @@ function resultName(id: string): string {
 	return componentOf(id) ?? id;
 }
 
-/** What a grouped result can be sorted by: its groups, their size and the mean of the measure. */
+/** Sort keys of a grouped result: groups, size, and mean of the measure. */
 export function groupedSorts(form: QueryForm): string[] {
 	return [
 		...new Set([...form.groupBy, 'rollouts', form.measure, 'correct_share', 'truncated_share', 'characters_mean']),
 	];
 }
 
-/** The form as a filter for the search of texts. */
+/** The form as a filter for text search. */
 export function filterOf(
 	form: QueryForm,
 	folders: readonly string[] | null,

@@ -5,10 +5,10 @@ import { ConditionList } from './conditionList.ts';
 import { groupedSorts } from './formSql.ts';
 import type { QueryModel } from './queryModel.ts';
 
-/** Groups that a person may ask for at once. */
+/** Max group-by columns. */
 const mostGroups = 3;
 
-/** The question of those who do not write SQL. */
+/** Form to query rollouts without SQL. */
 export class FormView {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
@@ -31,7 +31,7 @@ export class FormView {
 		this.#conditions = new ConditionList(model);
 		this.#text = element('input', {
 			class: 'field wide',
-			aria: { label: 'Text that completions must hold', describedby: this.#textFault.id },
+			aria: { label: 'Search text', describedby: this.#textFault.id },
 			attributes: {
 				type: 'text',
 				maxlength: 1000,
@@ -108,7 +108,7 @@ export class FormView {
 		const fault = patternFault(form.text, form.regex);
 		setText(this.#textFault, fault ?? '');
 		setAria(this.#text, 'invalid', fault === null ? null : true);
-		// Hits come in the order of the files.
+		// Hits arrive in file order.
 		const searching = form.text !== '';
 		this.#tableOnly.hidden = searching;
 		const choices = columns.map(({ id, label, meaning }) => ({ value: id, label, title: meaning }));
@@ -148,7 +148,7 @@ function labelled(label: string, ...controls: readonly HTMLElement[]): HTMLEleme
 	return element('span', { class: 'labelled' }, element('span', { aria: { hidden: true } }, label), ...controls);
 }
 
-/** Why an expression cannot be searched for; null: it can. */
+/** Error of a regular expression; null: valid. */
 export function patternFault(text: string, regex: boolean): string | null {
 	if (!regex || text === '') return null;
 	try {

@@ -4,7 +4,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { HistogramState } from './queryModel.ts';
 import type { Histogram, HistogramBin } from './statements.ts';
 
-/** How the values of a column are distributed over all rows of the answer: columns, and the same as a table. */
+/** Histogram of a result column, as bars and as a table. */
 export class HistogramView {
 	readonly element = element('div', { class: 'histogram' });
 
@@ -16,11 +16,14 @@ export class HistogramView {
 		const { column, made, failure } = state;
 		const name = plainLabel(column, 80);
 		if (failure !== null) {
-			fill(this.element, element('p', { class: 'quiet' }, `${name} cannot be counted: ${failure.message}`));
+			fill(
+				this.element,
+				element('p', { class: 'quiet' }, `Cannot compute the histogram of ${name}: ${failure.message}`),
+			);
 		} else if (made === null)
-			fill(this.element, element('p', { class: 'quiet', role: 'status' }, `Counting ${name}\u2026`));
+			fill(this.element, element('p', { class: 'quiet', role: 'status' }, `Computing histogram of ${name}\u2026`));
 		else if (made.bins.length === 0)
-			fill(this.element, element('p', { class: 'quiet' }, `No row has a value of ${name}.`));
+			fill(this.element, element('p', { class: 'quiet' }, `No row has a value for ${name}.`));
 		else fill(this.element, ...drawing(name, made));
 	}
 }
@@ -47,7 +50,7 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 		...bins.map((bin) => {
 			const bar = element('span', { class: 'bar' });
 			bar.style.height = `${(100 * bin.rows) / highest}%`;
-			// However few they are, they are there.
+			// Nonempty bins are always visible.
 			if (bin.rows > 0) bar.classList.add('some');
 			return element('span', { class: 'bar-room', title: `${label(bin)}: ${count(bin.rows)}` }, bar);
 		}),
@@ -57,7 +60,7 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 		element(
 			'p',
 			{ class: 'quiet' },
-			bins.length === 1 ? summary : `${summary}; the highest column has ${count(highest)}`,
+			bins.length === 1 ? summary : `${summary}; the largest bin has ${count(highest)}`,
 			without > 0 ? `; ${count(without)} without a value` : '',
 		),
 		bars,
@@ -65,7 +68,7 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 		element(
 			'details',
 			null,
-			element('summary', null, 'As a table'),
+			element('summary', null, 'Show as table'),
 			element(
 				'table',
 				{ class: 'plain-table' },

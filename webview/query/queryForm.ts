@@ -14,13 +14,13 @@ export const conditionSchema = v.object({
 	column: short,
 	operator: v.picklist(operators),
 	value: short,
-	/** Upper end of `between`. */
+	/** Upper bound of `between`. */
 	to: short,
 });
-/** One thing that must hold of a rollout. What a person has typed is kept as it is. */
+/** One condition on rollouts, as typed. */
 export type Condition = v.InferOutput<typeof conditionSchema>;
 
-/** The question of those who do not write SQL. */
+/** A query built with the form. */
 export const queryFormSchema = v.object({
 	conditions: v.pipe(v.array(conditionSchema), v.maxLength(40)),
 	/** Empty: any text. */
@@ -28,9 +28,9 @@ export const queryFormSchema = v.object({
 	regex: v.boolean(),
 	caseSensitive: v.boolean(),
 	sort: v.nullable(sortSchema),
-	/** Columns; none: one row a rollout. */
+	/** Group-by columns; none: one row per rollout. */
 	groupBy: v.pipe(v.array(short), v.maxLength(4)),
-	/** What is averaged over each group. */
+	/** Column that is averaged over each group. */
 	measure: short,
 });
 export interface QueryForm extends v.InferOutput<typeof queryFormSchema> {
@@ -47,7 +47,7 @@ export const emptyForm: QueryForm = {
 	measure: 'reward',
 };
 
-/** Something that a rollout can be asked about. */
+/** A column of the form. */
 export interface FormColumn {
 	/** A column of the view `rollouts`, or `rewards.` and the name of a component. */
 	readonly id: string;
@@ -56,12 +56,12 @@ export interface FormColumn {
 	readonly meaning: string;
 }
 
-/** Columns of the view that say where a text lies; nobody filters by them. */
+/** Columns that locate texts; not useful in filters. */
 const plumbing = ['file', 'byte_offset', 'byte_length', 'item', 'rewards', 'has_tokens'];
 
 const numeric = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|FLOAT|DOUBLE|DECIMAL)/;
 
-/** What kind of values a column of a result, or of a view, has; by the name of its type. */
+/** Kind of values of a column, by its SQL type. */
 export function kindOfType(type: string): FormColumn['kind'] {
 	const isList = type.endsWith(']');
 	if (!isList && numeric.test(type)) return 'number';
@@ -71,7 +71,7 @@ export function kindOfType(type: string): FormColumn['kind'] {
 /** Prefix of the ids of reward components. */
 const rewardPrefix = 'rewards.';
 
-/** @param components names of reward components that the index knows */
+/** @param components names of reward components in the index */
 export function formColumns(components: readonly string[]): FormColumn[] {
 	const view = indexViews.find(({ name }) => name === 'rollouts');
 	return (view?.columns ?? []).flatMap(({ name, type, meaning }): FormColumn[] => {
@@ -92,11 +92,11 @@ function componentColumn(name: string): FormColumn {
 		id: `${rewardPrefix}${name}`,
 		label: `reward: ${name}`,
 		kind: 'number',
-		meaning: `the component ${name} of the reward`,
+		meaning: `reward component ${name}`,
 	};
 }
 
-/** The component that a column's id names; null: it is a column of the view. */
+/** The reward component of a column id; null: a column of the view. */
 export function componentOf(id: string): string | null {
 	return id.startsWith(rewardPrefix) ? id.slice(rewardPrefix.length) : null;
 }
@@ -119,7 +119,7 @@ export const operatorNames: Readonly<Record<Operator, string>> = {
 	set: 'recorded',
 };
 
-/** How many values an operator wants. */
+/** Number of operands. */
 export function valuesOf(operator: Operator): 0 | 1 | 2 {
 	if (operator === 'between') return 2;
 	return operator === '>=' || operator === '<=' || operator === '=' || operator === '!=' ? 1 : 0;

@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
-import { formatCounted } from '../../src/base/format.ts';
+import { formatBytes, formatCounted } from '../../src/base/format.ts';
 import {
 	type Answer,
 	mostHits,
@@ -23,13 +23,13 @@ import { type Histogram, histogramOf, histogramSql, sortedSql } from './statemen
 
 type Requests = typeof queryRequests;
 
-/** Why something could not be done, as it is shown. */
+/** An error as shown to the user. */
 export interface Fault {
 	readonly message: string;
 	readonly action?: string | undefined;
 }
 
-/** The way to the panel. */
+/** The panel, as seen by the model. */
 export interface QueryPort {
 	request<M extends keyof Requests & string>(
 		method: M,
@@ -38,38 +38,38 @@ export interface QueryPort {
 	post(command: QueryCommand): void;
 }
 
-/** What changed: what is asked, what there is to ask, what is under way, or the answer. */
+/** What changed: the query, available runs and columns, progress, or the result. */
 export type QueryChange = 'question' | 'overview' | 'busy' | 'answer' | 'hits' | 'histogram' | 'notice';
 
 export interface Busy {
 	readonly id: number;
 	readonly what: 'sql' | 'search' | 'export';
 	readonly since: number;
-	/** Bytes of texts: read, and in all; of a search. */
+	/** Bytes of text searched, and in total. */
 	readonly bytes: number;
 	readonly total: number;
 }
 
 export interface HistogramState {
 	readonly column: string;
-	/** null: it is being counted, or failed. */
+	/** null: pending or failed. */
 	readonly made: Histogram | null;
 	readonly failure: Fault | null;
 }
 
-/** Something to be said for a while: what was saved, why something was not done. */
+/** A temporary message: what was saved, or why an action failed. */
 export interface Notice {
 	readonly text: string;
 	readonly isError: boolean;
 }
 
-/** What the query view knows: what is asked, what it may ask, and the answer. */
+/** State of the query view: the query, available runs and columns, and the result. */
 export class QueryModel extends Disposable {
 	readonly #port: QueryPort;
 	readonly #changed = this.register(new Emitter<QueryChange>());
 	readonly onChange = this.#changed.event;
 	#state: SavedState;
-	/** Numbers of questions; those of a page that was reloaded may still be under way. */
+	/** Request numbers; random start, as requests of a page before a reload may still be pending. */
 	#lastId = Math.floor(Math.random() * 2 ** 40);
 	#known = false;
 	#runs: readonly QueryRun[] = [];
@@ -90,7 +90,7 @@ export class QueryModel extends Disposable {
 		this.#state = saved;
 	}
 
-	/** Whether the panel has answered. */
+	/** Whether the panel has sent its overview. */
 	get known(): boolean {
 		return this.#known;
 	}
@@ -99,7 +99,7 @@ export class QueryModel extends Disposable {
 		return this.#runs;
 	}
 
-	/** What the form may ask about. */
+	/** Columns offered by the form. */
 	get columns(): readonly FormColumn[] {
 		return this.#columns;
 	}
@@ -153,12 +153,12 @@ export class QueryModel extends Disposable {
 		return this.#state;
 	}
 
-	/** The statement that the form stands for. */
+	/** The SQL statement of the form. */
 	get formStatement(): string {
 		return sqlOf(this.form, this.chosen, this.#columns);
 	}
 
-	/** The statement of the answer; null: it is of a search, or there is none. */
+	/** The statement of the result; null: a text search, or no result. */
 	get statement(): string | null {
 		const question = this.#answer?.question;
 		return question?.kind === 'sql' ? sortedSql(question.sql, question.sort) : null;
@@ -212,7 +212,7 @@ export class QueryModel extends Disposable {
 		}
 	}
 
-	/** Asks what the form or the editor says. */
+	/** Runs the query of the form or the editor. */
 	ask(): void {
 		const { mode, form } = this;
 		if (mode === 'form' && form.text !== '') {
@@ -225,7 +225,7 @@ export class QueryModel extends Disposable {
 		if (sql.trim() !== '') void this.#run({ kind: 'sql', sql, sort: null });
 	}
 
-	/** The answer in the order of a column: falling, rising, as it was. */
+	/** Cycles the sort of a result column: descending, ascending, none. */
 	sortBy(column: string): void {
 		const question = this.#answer?.question;
 		if (question?.kind !== 'sql') return;
@@ -239,7 +239,7 @@ export class QueryModel extends Disposable {
 		if (this.#busy) this.#port.post({ type: 'cancel', id: this.#busy.id });
 	}
 
-	/** @param column of the answer; null: its rows again */
+	/** @param column of the result; null: hides the histogram */
 	showHistogram(column: string | null): void {
 		this.#set({ histogram: column });
 		void this.#countHistogram();
@@ -262,7 +262,7 @@ export class QueryModel extends Disposable {
 				name: `rollouts.${format}`,
 			});
 			this.#end(busy);
-			if (saved) this.#say(`Saved ${formatCounted(rows, 'row')}, ${bytes} bytes.`);
+			if (saved) this.#say(`Saved ${formatCounted(rows, 'row')}, ${formatBytes(bytes)}.`);
 		} catch (error) {
 			this.#end(busy);
 			this.#sayFailure(error);
@@ -320,7 +320,7 @@ export class QueryModel extends Disposable {
 		} catch (error) {
 			if (!this.#end(busy)) return;
 			const failure = Failure.from(error);
-			// Cancelled: what was there before stays.
+			// Canceled: keep the previous result.
 			if (failure.reason === 'cancelled') return;
 			this.#answer = { kind: 'failure', question, failure: failure.toJSON() };
 		}
@@ -379,7 +379,7 @@ export class QueryModel extends Disposable {
 		this.#changed.fire('histogram');
 	}
 
-	/** After a reload of the window nothing is left of the answer: a statement is run again, a search waits for a person. */
+	/** After a reload of the window, runs the statement again; a text search waits for the user. */
 	#resume(): void {
 		const { question } = this.#state;
 		if (this.#answer !== null) void this.#countHistogram();
@@ -401,7 +401,7 @@ export class QueryModel extends Disposable {
 			this.#components = components;
 			this.#columns = formColumns(components);
 		}
-		// Runs that are gone cannot be chosen.
+		// Runs that no longer exist cannot be selected.
 		const folders = new Set(runs.map(({ folder }) => folder));
 		if (this.chosen?.some((folder) => !folders.has(folder)) && runs.length > 0) {
 			this.#set({ runs: this.chosen.filter((folder) => folders.has(folder)) });
@@ -427,7 +427,7 @@ export class QueryModel extends Disposable {
 		return busy;
 	}
 
-	/** @returns whether it was still of interest */
+	/** @returns whether the request was still current */
 	#end(busy: Busy): boolean {
 		if (this.#busy?.id !== busy.id) return false;
 		this.#busy = null;

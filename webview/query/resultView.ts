@@ -15,7 +15,7 @@ import type { QueryModel } from './queryModel.ts';
 import { faultLine } from './sqlView.ts';
 import { columnsOfHits, columnsOfTable, type TableColumn } from './tableOfAnswer.ts';
 
-/** The answer: what it is, its rows or their histogram, and ways on from it. */
+/** The result of a query: summary, rows, histogram, and exports. */
 export class ResultView {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
@@ -27,7 +27,7 @@ export class ResultView {
 	readonly #body = element('div', { class: 'result-body' });
 	readonly #histogram = new HistogramView();
 	#table: DataTable | null = null;
-	/** Whose columns the table has. */
+	/** The result that the table was made for. */
 	#tableOf: unknown = null;
 
 	constructor(model: QueryModel) {
@@ -50,14 +50,14 @@ export class ResultView {
 		);
 		this.element = element(
 			'section',
-			{ class: 'result', aria: { label: 'Answer' } },
+			{ class: 'result', aria: { label: 'Result' } },
 			this.#bar,
 			this.#histogram.element,
 			this.#body,
 		);
 	}
 
-	/** Another answer. */
+	/** Shows the model's result. */
 	update(): void {
 		const { answer } = this.#model;
 		this.#showBar();
@@ -83,7 +83,7 @@ export class ResultView {
 		this.#table.setRows(count);
 	}
 
-	/** The histogram is there, or is not to be shown. */
+	/** Shows or hides the histogram. */
 	updateHistogram(): void {
 		this.#histogram.update(this.#model.histogram);
 		this.#histogram.element.hidden = this.#model.histogram === null;
@@ -163,28 +163,29 @@ export class ResultView {
 
 	#nothing(): HTMLElement {
 		const model = this.#model;
-		if (!model.known) return emptyState({ title: 'Opening the index', text: 'One moment.', actions: [] });
+		if (!model.known)
+			return emptyState({ title: 'Opening the rollout index', text: 'This takes a moment.', actions: [] });
 		if (model.fault !== null) {
 			const { message, action } = model.fault;
 			return emptyState({
-				title: 'The index cannot be asked',
+				title: 'Cannot open the rollout index',
 				text: [message, action].filter(Boolean).join(' '),
 				actions: [],
 			});
 		}
 		if (model.runs.length === 0) {
 			return emptyState({
-				title: 'No runs are known',
-				text: 'Start a run, or add a folder with runs of any trainer: their rollouts can then be asked about here.',
+				title: 'No runs yet',
+				text: 'Start a run, or add a folder with runs of any trainer, to query their rollouts.',
 				actions: [{ label: 'Add Runs\u2026', run: () => model.addRuns() }],
 			});
 		}
-		if (model.busy !== null) return emptyState({ title: 'Asking', text: 'The answer comes here.', actions: [] });
+		if (model.busy !== null) return emptyState({ title: 'Running query', text: 'Results appear here.', actions: [] });
 		return element(
 			'div',
 			{ class: 'empty' },
-			element('h2', null, 'Ask about your rollouts'),
-			element('p', null, 'Run the question above, or begin with one of these.'),
+			element('h2', null, 'Query your rollouts'),
+			element('p', null, 'Run the query above, or start with an example.'),
 			element(
 				'ul',
 				{ class: 'example-list' },
@@ -205,15 +206,15 @@ export class ResultView {
 		if (question.kind === 'search') {
 			const { pattern, regex } = question.query;
 			return emptyState({
-				title: 'No completion holds this',
-				text: regex ? `Nothing matches ${pattern}` : `"${pattern}" is in none of the completions that were looked at.`,
+				title: 'No matches',
+				text: regex ? `Nothing matches ${pattern}` : `None of the searched completions contains "${pattern}".`,
 				actions: [],
 			});
 		}
 		const isForm = this.#model.mode === 'form';
 		return emptyState({
-			title: isForm ? 'No rollout is like this' : 'The statement has no rows',
-			text: isForm ? 'Leave out a condition, or ask more runs.' : 'It is right, but nothing fits it.',
+			title: isForm ? 'No matching rollouts' : 'No rows',
+			text: isForm ? 'Remove a condition, or select more runs.' : 'The statement is valid but returned no rows.',
 			actions: [],
 		});
 	}
@@ -234,24 +235,23 @@ function refOf({ run, split, step, group, index }: RolloutRef): RolloutRef {
 	return { run, split, step, group, index };
 }
 
-/** What the answer is, in a line. */
+/** One-line summary of a result. */
 export function summaryOf(answer: Answer, busy: boolean): string {
 	if (answer.kind === 'failure') return '';
 	if (answer.kind === 'table') {
 		const { rows, truncated, millis } = answer.table;
 		const time = formatDuration(millis / 1000);
-		if (truncated)
-			return `The first ${formatCount(rows.length)} rows, in ${time}. There are more: an export has them all.`;
+		if (truncated) return `First ${formatCounted(rows.length, 'row')}, in ${time}. Export to get all rows.`;
 		return `${formatCounted(rows.length, 'row')}, in ${time}`;
 	}
 	const { hits, end } = answer;
 	const count = formatCounted(hits.length, 'rollout');
-	if (end === null) return busy ? `${count} so far` : `${count}; the search was stopped`;
+	if (end === null) return busy ? `${count} so far` : `${count}; stopped`;
 	const where = `${formatBytes(end.bytes)} in ${formatDuration(end.millis / 1000)}`;
 	const rest = end.complete
 		? ''
 		: hits.length >= mostHits
-			? `; the search ended after ${formatCount(mostHits)}: narrow it`
-			: '; not all of the texts were looked at';
+			? `; stopped at ${formatCount(mostHits)} hits, narrow the search to see the rest`
+			: '; partial scan';
 	return `${[`${count}, ${where}${rest}`, ...end.limits].join('. ')}`;
 }

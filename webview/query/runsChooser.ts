@@ -5,7 +5,7 @@ import { element, fill, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { QueryModel } from './queryModel.ts';
 
-/** Which runs are asked, and how far their index is. */
+/** Selection of runs, with the progress of their index. */
 export class RunsChooser {
 	readonly element: HTMLDetailsElement;
 	readonly #model: QueryModel;
@@ -33,7 +33,7 @@ export class RunsChooser {
 		);
 	}
 
-	/** Something else was clicked, or Escape. @returns whether it was open */
+	/** Closes the list. @returns whether it was open */
 	close(): boolean {
 		const was = this.element.open;
 		this.element.open = false;
@@ -46,7 +46,7 @@ export class RunsChooser {
 		const key = JSON.stringify([runs, chosen]);
 		if (key === this.#key) return;
 		this.#key = key;
-		// The box that a person stands on keeps the focus while progress comes.
+		// A focused checkbox keeps its focus during progress updates.
 		const focused = (document.activeElement as HTMLElement | null)?.dataset.run;
 		fill(this.#list, ...runs.map((run) => this.#run(run)));
 		if (focused !== undefined) {
@@ -74,7 +74,7 @@ export class RunsChooser {
 	}
 }
 
-/** How far the index of a run is, in words. */
+/** Index progress of a run as text. */
 export function stateOf({ progress }: QueryRun): string {
 	if (progress === null) return 'not indexed yet';
 	const { state, done, total, rollouts, skipped, message } = progress;
@@ -82,14 +82,14 @@ export function stateOf({ progress }: QueryRun): string {
 	const lost = skipped > 0 ? `, ${formatCount(skipped)} could not be read` : '';
 	switch (state) {
 		case 'waiting':
-			return 'waits to be indexed';
+			return 'waiting to be indexed';
 		case 'indexing': {
 			return `indexing, ${indexedPercent(done, total)} of ${formatBytes(total)}; ${read}${lost}`;
 		}
 		case 'ready':
 			return `${read}${lost}`;
 		case 'failed':
-			return `cannot be indexed: ${plainLabel(message ?? 'no reason was given', 300)}`;
+			return `indexing failed: ${plainLabel(message ?? 'unknown reason', 300)}`;
 	}
 }
 
@@ -109,7 +109,7 @@ function summaryOf(runs: readonly QueryRun[], chosen: readonly string[] | null):
 	return `${names}, ${formatCounted(rollouts, 'rollout')}`;
 }
 
-/** What is still missing from the index; null: nothing. */
+/** What the index is missing; null: nothing. */
 export function indexRemark(runs: readonly QueryRun[], chosen: readonly string[] | null): string | null {
 	const of = chosen === null ? runs : runs.filter(({ folder }) => chosen.includes(folder));
 	const failed = of.filter(({ progress }) => progress?.state === 'failed').length;
@@ -122,9 +122,9 @@ export function indexRemark(runs: readonly QueryRun[], chosen: readonly string[]
 		const total = open.reduce((sum, { progress }) => sum + (progress?.total ?? 0), 0);
 		const share = total > 0 ? `, ${indexedPercent(done, total)}` : '';
 		parts.push(
-			`The index of ${open.length} of ${formatCounted(of.length, 'run')} is being made${share}: answers hold what it has so far.`,
+			`Indexing ${open.length} of ${formatCounted(of.length, 'run')}${share}. Results are incomplete until then.`,
 		);
 	}
-	if (failed > 0) parts.push(`${formatCounted(failed, 'run')} cannot be indexed: see the list of runs.`);
+	if (failed > 0) parts.push(`Indexing failed for ${formatCounted(failed, 'run')}. See the list of runs.`);
 	return parts.length === 0 ? null : parts.join(' ');
 }

@@ -5,7 +5,7 @@ import { emptyForm, queryFormSchema } from './queryForm.ts';
 export const modes = ['form', 'sql'] as const;
 export type Mode = (typeof modes)[number];
 
-/** What outlives the window: what was asked and how it is shown, never data. */
+/** State that survives a reload of the window: query and settings, never data. */
 export const savedStateSchema = v.object({
 	view: v.literal('query'),
 	mode: v.picklist(modes),
@@ -13,9 +13,9 @@ export const savedStateSchema = v.object({
 	sql: v.pipe(v.string(), v.maxLength(longestStatement)),
 	/** Folders; null: all runs. */
 	runs: v.nullable(v.array(v.string())),
-	/** What the answer was given to. */
+	/** The query of the result. */
 	question: v.nullable(questionSchema),
-	/** The column whose histogram is shown. */
+	/** Column of the histogram. */
 	histogram: v.nullable(v.string()),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;

@@ -1,10 +1,10 @@
 import { indexViews } from '../../src/protocol/indexViews.ts';
 import { element } from '../lib/dom.ts';
 
-/** Names that SQL has for itself. */
+/** Names reserved in SQL. */
 const reserved = new Set(['index', 'values', 'value']);
 
-/** The views and their columns; a click inserts the name. */
+/** Views and columns; a click inserts the name. */
 export class SchemaView {
 	readonly element: HTMLElement;
 
@@ -15,7 +15,7 @@ export class SchemaView {
 				{ class: 'schema-name', title, attributes: { type: 'button' }, aria: { label: `Insert ${text}` } },
 				text,
 			);
-			// The editor keeps its selection, into which the name goes.
+			// The editor keeps its selection, which the name replaces.
 			node.addEventListener('mousedown', (event) => event.preventDefault());
 			node.addEventListener('click', () => insert(reserved.has(text) ? `"${text}"` : text));
 			return node;
@@ -29,11 +29,11 @@ export class SchemaView {
 					null,
 					element(
 						'summary',
-						{ title: `A row is ${view.rows}.` },
+						{ title: `One row per ${view.rows.replace(/^an? /, '')}.` },
 						element('span', { class: 'schema-view' }, view.name),
 						element('span', { class: 'quiet' }, ` ${view.rows}`),
 					),
-					name(view.name, `A row is ${view.rows}.`),
+					name(view.name, `One row per ${view.rows.replace(/^an? /, '')}.`),
 					...view.columns.map((column) =>
 						element(
 							'div',
@@ -43,7 +43,7 @@ export class SchemaView {
 						),
 					),
 				);
-				// The one that most questions are about.
+				// The most queried view.
 				details.open = i === 1;
 				return details;
 			}),

@@ -6,7 +6,7 @@ import { examples } from './examples.ts';
 import type { QueryModel } from './queryModel.ts';
 import { SchemaView } from './schemaView.ts';
 
-/** The editor of statements, with what there is to ask at its side. */
+/** SQL editor with the schema beside it. */
 export class SqlView {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
@@ -30,7 +30,7 @@ export class SqlView {
 			const example = examples[Number(value)];
 			if (value !== '' && example) this.#replace(example.sql);
 		});
-		this.#history = select('Statements that were run', (value) => {
+		this.#history = select('Query history', (value) => {
 			const sql = model.history[Number(value)];
 			if (value !== '' && sql !== undefined) this.#replace(sql);
 		});
@@ -69,7 +69,7 @@ export class SqlView {
 		this.#editor.focus();
 	}
 
-	/** Marks where a failed statement is wrong: the editor's own selection, which a person can type over. */
+	/** Selects the error of a failed statement in the editor. */
 	mark(message: string): void {
 		const place = errorPlace(message, this.#editor.value);
 		if (place === null) return;
@@ -86,7 +86,7 @@ export class SqlView {
 		this.#unmark();
 		this.#editor.focus();
 		this.#editor.select();
-		// As if typed: it can be undone.
+		// Inserted as if typed, so that undo works.
 		if (!document.execCommand('insertText', false, sql)) this.#editor.value = sql;
 		this.#model.setSql(this.#editor.value);
 	}
@@ -101,7 +101,7 @@ export class SqlView {
 	}
 }
 
-/** The line of a statement where it is wrong, with a mark below it. */
+/** The statement line with the error marked. */
 export function faultLine(message: string, sql: string): HTMLElement | null {
 	const place = errorPlace(message, sql);
 	if (place === null) return null;

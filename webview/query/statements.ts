@@ -1,11 +1,11 @@
 import type { Sort } from '../../src/protocol/queryMessages.ts';
 import { quoteName } from './formSql.ts';
 
-/** Texts, names and comments, in which a semicolon ends nothing. */
+/** String literals, identifiers and comments, in which a semicolon does not end a statement. */
 const passages =
 	/'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_]\w*)?\$.*?\$\1\$|--[^\n]*|\/\*.*?\*\/|;|[^'"$;\-/]+|[\s\S]/gs;
 
-/** A statement without what ends it: semicolons after which there is nothing but comments. */
+/** A statement without trailing semicolons and comments. */
 export function withoutEnd(sql: string): string {
 	let end = sql.length;
 	for (const [passage, offset] of [...sql.matchAll(passages)].map((match) => [match[0], match.index] as const)) {
@@ -15,13 +15,13 @@ export function withoutEnd(sql: string): string {
 	return sql.slice(0, end).trim();
 }
 
-/** A statement as a table of another. */
+/** A statement as a subquery. */
 function nested(sql: string): string {
-	// A comment at its end must not take the bracket with it.
+	// A trailing comment must not hide the bracket.
 	return `(\n${withoutEnd(sql)}\n)`;
 }
 
-/** The rows of a statement in another order. */
+/** A statement sorted by a column. */
 export function sortedSql(sql: string, sort: Sort | null): string {
 	if (sort === null) return sql;
 	const direction = sort.descending ? 'DESC' : 'ASC';
@@ -31,8 +31,8 @@ export function sortedSql(sql: string, sort: Sort | null): string {
 export const bins = 40;
 
 /**
- * How the values of a column are distributed over all rows of a statement: rows (bin, low, high, rows); a bin of null
- * counts rows without a finite value. Whole numbers that are few get a bin each.
+ * Histogram query of a column over all rows of a statement: rows (bin, low, high, rows); bin null counts rows without a
+ * finite value. A few distinct integers get a bin each.
  */
 export function histogramSql(sql: string, column: string): string {
 	const finite = `isfinite(CAST(${quoteName(column)} AS DOUBLE))`;
@@ -76,7 +76,7 @@ export interface Histogram {
 	readonly whole: boolean;
 }
 
-/** What {@link histogramSql} found. */
+/** Parses the result of {@link histogramSql}. */
 export function histogramOf(rows: readonly (readonly unknown[])[]): Histogram {
 	const number = (value: unknown): number => (typeof value === 'number' ? value : Number(value));
 	let without = 0;

@@ -12,23 +12,23 @@ export interface TableColumn extends DataColumn {
 /** Characters of a cell, and of its tooltip. */
 const cellLength = 400;
 const titleLength = 2000;
-/** About the width of a character, and of what is around the text. */
+/** Approximate width of a character, and cell padding. */
 const characterWidth = 7.2;
 const cellPadding = 22;
 const sampled = 60;
 
-/** A value as a cell shows it: one line, with nothing hidden in it. */
-export function cellText(value: Cell | undefined, kind: ColumnKind): string {
+/** Cell text: one line, invisible characters written out. */
+export function cellText(value: Cell | undefined, kind: 'number' | 'boolean' | 'text'): string {
 	if (value === null || value === undefined) return '';
 	if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value, 6);
-	if (typeof value === 'boolean') return value ? 'yes' : 'no';
+	if (typeof value === 'boolean') return value ? 'true' : 'false';
 	return kind === 'number' ? value : plainLabel(value, cellLength);
 }
 
-/** Characters before a hit, so that the hit itself is in view. */
+/** Max characters before a hit, to keep the hit in view. */
 const shownBefore = 48;
 
-/** A piece of a line: as a label, with the spaces at its ends. */
+/** A label that keeps leading and trailing spaces. */
 function part(text: string): string {
 	return plainLabel(`.${text.slice(0, cellLength)}.`, cellLength + 2).slice(1, -1);
 }
@@ -81,15 +81,15 @@ export function columnsOfHits(hits: () => readonly TextHit[], runName: (folder: 
 		},
 	});
 	return [
-		column('run', 'The run', 150, (hit) => plainLabel(runName(hit.run), 60), false),
-		column('split', 'Trained on, or evaluated', 84, (hit) => hit.split, false),
-		column('step', 'Optimizer update', 70, (hit) => (hit.stepless ? '' : String(hit.step))),
+		column('run', 'Run', 150, (hit) => plainLabel(runName(hit.run), 60), false),
+		column('split', 'Training or evaluation', 84, (hit) => hit.split, false),
+		column('step', 'Optimizer step', 70, (hit) => (hit.stepless ? '' : String(hit.step))),
 		column('group', 'Group of the rollout within its step', 70, (hit) => String(hit.group)),
 		column('index', 'Index of the rollout within its group', 70, (hit) => String(hit.index)),
-		column('found', 'How often it occurs in the completion', 70, (hit) => String(hit.count)),
+		column('found', 'Occurrences in the completion', 70, (hit) => String(hit.count)),
 		{
 			name: 'text',
-			title: 'Where it occurs first',
+			title: 'First occurrence',
 			numeric: false,
 			width: 560,
 			cell: (row) => {

@@ -36,7 +36,7 @@ export class DashboardPage {
 		const card = this.card(title);
 		await card.scrollIntoViewIfNeeded();
 		await card.hover();
-		await card.getByRole('button', { name: `${title} as a table` }).click();
+		await card.getByRole('button', { name: `Table: ${title}` }).click();
 	}
 
 	/** Number of rows of a chart's table, header aside. */

@@ -66,7 +66,7 @@ test('a comparison is accessible in every theme and width', options, async (t) =
 	await tab(view, 'Recipes');
 	await page.waitForSelector('.recipe-value');
 	await looksRight(view, 'runs-recipes', widths);
-	await tab(view, 'Same prompts');
+	await tab(view, 'Shared prompts');
 	await page.waitForSelector('.side .text-body');
 	await looksRight(view, 'runs-prompts', widths);
 });
@@ -104,7 +104,7 @@ test('curves are drawn against steps, tokens and time, smoothed, hidden and filt
 	};
 	assert.match((await says()) ?? '', /^step 120: baseline 0\.\d+, higher clip 0\.\d+$/);
 	const choose = async (name: string) => {
-		await page.getByRole('combobox', { name: 'Against' }).click();
+		await page.getByRole('combobox', { name: 'X axis' }).click();
 		await page.getByRole('option', { name }).click();
 	};
 	await choose('Tokens');
@@ -117,15 +117,15 @@ test('curves are drawn against steps, tokens and time, smoothed, hidden and filt
 	await page.waitForFunction(() => document.querySelectorAll('.card').length === 1);
 	await page.getByRole('textbox', { name: 'Filter metrics' }).fill('nothing at all');
 	await page.waitForSelector('.empty');
-	assert.match(await page.locator('.empty').innerText(), /No metric matches/);
-	await page.getByRole('button', { name: 'Show All' }).click();
+	assert.match(await page.locator('.empty').innerText(), /No metrics match/);
+	await page.getByRole('button', { name: 'Clear Filter' }).click();
 	await page.waitForFunction(() => document.querySelectorAll('.card').length > 3);
-	await page.locator('[data-metric="reward"]').getByRole('button', { name: 'Reward as a table' }).click();
+	await page.locator('[data-metric="reward"]').getByRole('button', { name: 'Table: Reward' }).click();
 	await page.waitForSelector('[data-metric="reward"] .chart-table');
 	// All of it comes back with a reload.
 	const again = await open(t, runs, { state: await view.state() });
 	await again.page.waitForSelector('.run.off');
-	const axis = again.page.getByRole('combobox', { name: 'Against' });
+	const axis = again.page.getByRole('combobox', { name: 'X axis' });
 	assert.equal(await axis.evaluate((node) => (node as HTMLElement & { value: string }).value), 'time');
 });
 
@@ -178,7 +178,7 @@ test('the same prompts stand side by side, at a step of choice', options, async 
 	const view = await open(t, runs);
 	const { page } = view;
 	await page.waitForSelector('.run');
-	await tab(view, 'Same prompts');
+	await tab(view, 'Shared prompts');
 	await page.waitForSelector('.side .text-body');
 	assert.equal(await page.locator('.side').count(), 2);
 	assert.match(
@@ -218,7 +218,7 @@ test('live runs are followed, and one that cannot be read says so', options, asy
 	);
 	await session.refresh();
 	await page.waitForFunction(() => document.querySelector('.run[data-run="1"]')?.textContent?.includes('step 5'));
-	await page.getByRole('button', { name: 'Choose Other Runs' }).first().click();
+	await page.getByRole('button', { name: 'Select Runs' }).first().click();
 	assert.deepEqual(view.commands, [{ type: 'choose' }]);
 });
 
@@ -231,7 +231,7 @@ test('names and texts of strangers stay texts', options, async (t) => {
 	const view = await open(t, [runs[0] as string, evil]);
 	const { page } = view;
 	await page.waitForSelector('.run');
-	for (const name of ['Held-out accuracy', 'Recipes', 'Same prompts', 'Curves']) {
+	for (const name of ['Held-out accuracy', 'Recipes', 'Shared prompts', 'Curves']) {
 		await tab(view, name);
 		await page.waitForTimeout(150);
 		assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);

@@ -97,9 +97,9 @@ describe('the hover of a metric', () => {
 	it('says what the trainer calls it, and where its definition differs', () => {
 		const kl = facts('kl', 'verl');
 		assert.match(kl['In verl'] ?? '', /actor\/kl_loss/);
-		assert.match(kl['In verl it differs'] ?? '', /loss_agg_mode/);
-		assert.match(facts('reward_std', 'trl')['In TRL it differs'] ?? '', /whole batch/);
-		assert.match(facts('critic/rewards/mean', 'verl')['In verl it differs'] ?? '', /KL penalty/);
+		assert.match(kl['Differs in verl'] ?? '', /loss_agg_mode/);
+		assert.match(facts('reward_std', 'trl')['Differs in TRL'] ?? '', /whole batch/);
+		assert.match(facts('critic/rewards/mean', 'verl')['Differs in verl'] ?? '', /KL penalty/);
 	});
 });
 
@@ -197,7 +197,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 	it('are one quiet line when there are none, while they are looked for, and when nobody looks', async () => {
 		const view = await open({ alerts: { phase: 'reading', alerts: [], summary: null } });
 		const line = view.page.locator('.alerts-line');
-		assert.match(await line.innerText(), /Looking through the run/);
+		assert.match(await line.innerText(), /Diagnosing the run/);
 		view.session.setAlerts(ready([]));
 		await view.page.getByText('No issues detected.').waitFor();
 		assert.deepEqual(await view.violations(), []);
@@ -206,7 +206,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		await view.page.getByText(short).waitFor();
 		assert.equal(await view.page.getByText('No issues detected').count(), 0);
 		view.session.setAlerts({ phase: 'off', alerts: [], summary: null });
-		await view.page.getByText('Open the setting').click();
+		await view.page.getByText('Open Setting').click();
 		await view.page.waitForTimeout(30);
 		assert.deepEqual(view.asked, [{ method: 'openDiagnosisSetting', params: {} }]);
 		assert.match(await line.innerText(), /switched off/);

@@ -80,7 +80,7 @@ describe('the charts of a run', () => {
 			chartsOf(all).map((group) => [group.title, ...group.charts.map((chart) => chart.title)].join(' | ')),
 			[
 				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Zero reward SD',
-				'Policy | KL to the reference | Entropy | Clip ratios | Sampler difference',
+				'Policy | KL to the reference | Entropy | Clip ratios | Sampler/trainer log-prob difference',
 				'Completions | Completion length | Completed-response length | Truncated completions',
 				'Optimizer | Loss | Gradient norm | Learning rate',
 				'Where the time goes | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',

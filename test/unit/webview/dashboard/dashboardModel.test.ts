@@ -281,8 +281,8 @@ describe('what is said about a run', () => {
 			madeUpRun({ engine: 'Ray', wait: { kind, words: kind } });
 		assert.equal(words(ray('job')), 'Waiting for the cluster');
 		assert.equal(words(ray('loading')), 'Starting on the cluster');
-		assert.equal(words(ray('cluster'), 10), 'The cluster does not answer');
-		assert.equal(words(ray('restart'), 10), 'Starting again after a loss');
+		assert.equal(words(ray('cluster'), 10), 'Cluster not responding');
+		assert.equal(words(ray('restart'), 10), 'Restarting after a worker was lost');
 		const loading = { status: 'starting', engine: 'PyTorch', wait: { kind: 'loading', words: 'loading' } } as const;
 		assert.equal(words(madeUpRun(loading)), 'Loading PyTorch');
 		assert.equal(words(madeUpRun(loading), 10), null, 'a resumed run has its charts');
@@ -311,7 +311,7 @@ describe('what is said about a run', () => {
 		const run = dashboardRunOf({ ...facts, record });
 		assert.deepEqual(
 			noticeOf(run, 0, false, false)?.actions.map(({ label }) => label),
-			['Set Up PyTorch Engine', 'Resume', 'Open the log'],
+			['Set Up PyTorch Engine', 'Resume', 'Open Log'],
 		);
 		assert.equal(engineWords(run), 'PyTorch, 4 processes');
 		assert.deepEqual(explainEngine(run).facts, [['trl', '1.13.0']]);
@@ -336,7 +336,7 @@ describe('what is said about a run', () => {
 		assert.equal(crash?.kind, 'error');
 		assert.match(
 			crash?.text ?? '',
-			/^The disk is full\. Free some space\. Resume goes on from the checkpoint of step 100/,
+			/^The disk is full\. Free some space\. Resume continues from the checkpoint of step 100/,
 		);
 		assert.deepEqual(
 			crash?.actions.map(({ action }) => action),

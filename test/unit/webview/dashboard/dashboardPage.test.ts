@@ -346,7 +346,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			const { page } = view;
-			await page.locator('[data-chart="accuracy"] vscode-button[aria-label$="as a table"]').click();
+			await page.locator('[data-chart="accuracy"] vscode-button[aria-label^="Table"]').click();
 			const table = page.locator('[data-chart="accuracy"] [role="table"]');
 			await table.waitFor();
 			assert.equal(await table.getAttribute('aria-rowcount'), '27');
@@ -468,9 +468,9 @@ describe('the dashboard in a browser', { skip }, () => {
 				'Stop',
 				'Rollouts',
 				'Save checkpoint',
-				'Set hyper-parameters',
-				'Open the log',
-				'Open the run folder',
+				'Set hyperparameters',
+				'Open log',
+				'Open run folder',
 			]);
 			await page.locator('vscode-button[aria-label="Pause"]').click();
 			await page.locator('.flash').waitFor();
@@ -492,14 +492,14 @@ describe('the dashboard in a browser', { skip }, () => {
 			await page.keyboard.press('ArrowRight');
 			assert.equal(await focused(), 'Rollouts');
 			await page.keyboard.press('End');
-			assert.equal(await focused(), 'Open the run folder');
+			assert.equal(await focused(), 'Open run folder');
 			await page.keyboard.press('Enter');
 			await page.waitForTimeout(50);
 			assert.deepEqual(view.acts, ['openFolder']);
 			await page.keyboard.press('Tab');
 			assert.notEqual(await focused(), 'Pause');
 			await page.keyboard.press('Shift+Tab');
-			assert.equal(await focused(), 'Open the run folder', 'it comes back to where it was');
+			assert.equal(await focused(), 'Open run folder', 'it comes back to where it was');
 		});
 	});
 

@@ -167,16 +167,16 @@ test('text, conditions, duplicates and overlaps say which rows are shown', optio
 	const { page } = view;
 	await count(page, /^601 rows$/);
 	await page.locator('.facts dd').first().waitFor();
-	await page.locator('vscode-text-field[aria-label="Text that rows must hold"] input').fill('EMBER LEAVES');
+	await page.locator('vscode-text-field[aria-label="Search text"] input').fill('EMBER LEAVES');
 	await count(page, /^49 of 601 rows$/);
 	await page.locator('vscode-button[aria-label="Add Condition"]').click();
 	await page.getByLabel('Condition 1: column').selectOption('level');
-	await page.getByLabel('Condition 1: how').selectOption('=');
+	await page.getByLabel('Condition 1: operator').selectOption('=');
 	await page.getByLabel('Condition 1: value').fill('medium');
 	await count(page, /^49 of 601 rows$/);
 	await page.getByLabel('Condition 1: value').fill('hard');
 	await count(page, /^0 of 601 rows$/);
-	await page.locator('vscode-button[aria-label="Show All"]').click();
+	await page.locator('vscode-button[aria-label="Clear Filters"]').click();
 	await count(page, /^601 rows$/);
 	await page.getByLabel('Duplicates').selectOption('only');
 	await count(page, /^1 of 601 rows$/);
@@ -189,7 +189,7 @@ test('text, conditions, duplicates and overlaps say which rows are shown', optio
 	await view.session.addTests([join(folder, 'test.jsonl')]);
 	await page.getByRole('tab', { name: 'Test Sets' }).click();
 	await page.locator('.tests h2').filter({ hasText: '2 rows overlap' }).waitFor();
-	await page.getByRole('button', { name: 'Show them in the table' }).click();
+	await page.getByRole('button', { name: 'Show in table' }).click();
 	await count(page, /^2 of 601 rows$/);
 	await page.locator('.finding').first().click();
 	await page
@@ -210,13 +210,13 @@ test('columns are guessed, and another choice is counted anew', options, async (
 	await page.getByRole('tab', { name: 'Statistics' }).click();
 	await page
 		.locator('.facts')
-		.filter({ hasText: /597 rows repeat earlier ones \(3 groups\)/ })
+		.filter({ hasText: /597 duplicates of earlier rows \(3 groups\)/ })
 		.waitFor();
 	await page.getByRole('tab', { name: 'Columns' }).click();
-	await page.locator('vscode-button[aria-label="Guess Again"]').click();
+	await page.locator('vscode-button[aria-label="Detect Again"]').click();
 	await page.waitForFunction(() => document.querySelector('.because') !== null);
 	await page.locator('.columns vscode-button[aria-label="Use in Recipe…"]').click();
-	await page.locator('.columns vscode-button[aria-label="Copy for a Recipe"]').click();
+	await page.locator('.columns vscode-button[aria-label="Copy Recipe Snippet"]').click();
 	await page.waitForTimeout(50);
 	assert.deepEqual(
 		view.commands.slice(-2).map(({ type }) => type),
@@ -256,7 +256,7 @@ test('pass rates are a column to sort and filter by', options, async (t) => {
 	await head.click();
 	await page.locator('.data-rows [data-index="0"] .cell:nth-child(2)', { hasText: '1' }).waitFor();
 	await page.locator('vscode-button[aria-label="Add Condition"]').click();
-	await page.getByLabel('Condition 1: how').selectOption('>=');
+	await page.getByLabel('Condition 1: operator').selectOption('>=');
 	await page.getByLabel('Condition 1: value').fill('0.1');
 	await count(page, /^8 of 601 rows$/);
 	await looksRightNow(view, 'dataset-difficulty');
@@ -329,7 +329,7 @@ test('how it was shown comes back after a reload', options, async (t) => {
 	const head = first.page.locator('.head-button').filter({ hasText: 'id' });
 	await head.focus();
 	await first.page.keyboard.press('Alt+ArrowRight');
-	const text = 'vscode-text-field[aria-label="Text that rows must hold"] input';
+	const text = 'vscode-text-field[aria-label="Search text"] input';
 	await first.page.locator(text).fill('EMBER LEAVES');
 	await count(first.page, /^49 of 601 rows$/);
 	await head.click();

@@ -70,7 +70,7 @@ describe('the query view in a browser', { skip }, () => {
 		const view = await open({ width: 320, height: 700 });
 		const { page } = view;
 		await button(page, 'Add Condition').click();
-		await page.getByLabel('Condition 1: how').selectOption('between');
+		await page.getByLabel('Condition 1: operator').selectOption('between');
 		await page.keyboard.press('Control+Enter');
 		await summary(page, /rows/);
 		await fitsWidth(view, 'form');
@@ -85,7 +85,7 @@ describe('the query view in a browser', { skip }, () => {
 		const view = await open();
 		const { page } = view;
 		await button(page, 'Add Condition').click();
-		await page.getByLabel('Condition 1: what').selectOption('rewards.accuracy');
+		await page.getByLabel('Condition 1: column').selectOption('rewards.accuracy');
 		await page.getByLabel('Condition 1: value').fill('1');
 		await page.getByLabel('Sort by').selectOption('characters');
 		await page.keyboard.press('Control+Enter');
@@ -174,7 +174,7 @@ describe('the query view in a browser', { skip }, () => {
 		await summary(page, /^3 rows/);
 		await page.getByLabel('Examples').selectOption('2');
 		assert.match(await page.getByLabel('SQL statement').inputValue(), /WHERE correct/);
-		await page.getByLabel('Statements that were run').selectOption('0');
+		await page.getByLabel('Query history').selectOption('0');
 		assert.equal(await page.getByLabel('SQL statement').inputValue(), 'SELECT "index" FROM rollouts LIMIT 3');
 		clean(view);
 	});
@@ -183,7 +183,7 @@ describe('the query view in a browser', { skip }, () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(page, "SELECT range AS n, repeat('x', 200) AS text FROM range(1000000)");
-		await summary(page, /^The first 10,000 rows, .*There are more: an export has them all\.$/);
+		await summary(page, /^First 10,000 rows, .*Export to get all rows\.$/);
 		assert.ok((await page.locator('.data-rows .data-row').count()) < 60);
 		await page.locator('.data-rows').focus();
 		await page.keyboard.press('End');
@@ -222,7 +222,7 @@ describe('the query view in a browser', { skip }, () => {
 			},
 		});
 		const { page } = view;
-		await page.getByLabel('Text that completions must hold').fill('WAIT');
+		await page.getByLabel('Search text').fill('WAIT');
 		await page.keyboard.press('Enter');
 		await page.waitForSelector('.cell mark');
 		await page
@@ -233,7 +233,7 @@ describe('the query view in a browser', { skip }, () => {
 		assert.equal(await page.locator('.cell b').count(), 0);
 		await summary(page, /^\d+ rollouts so far$/);
 		await page.keyboard.press('Escape');
-		await summary(page, /the search was stopped$/);
+		await summary(page, /; stopped$/);
 		assert.deepEqual(view.rolloutIndex.cancelled, ['search']);
 		await button(page, 'Export CSV…').click();
 		await page.locator('.remark.done').filter({ hasText: 'Saved' }).waitFor();
@@ -246,19 +246,19 @@ describe('the query view in a browser', { skip }, () => {
 		const { page } = view;
 		await button(page, 'Add Condition').click();
 		await page.getByLabel('Condition 1: value').fill('0.5');
-		await page.getByLabel('Text that completions must hold').fill('(12');
+		await page.getByLabel('Search text').fill('(12');
 		await page.getByText('Regular expression').click();
 		await page.locator('.field-fault').filter({ hasText: 'Unterminated group' }).waitFor();
 		await page.keyboard.press('Control+Enter');
-		await page.getByLabel('Text that completions must hold').fill('\\d{2}$');
+		await page.getByLabel('Search text').fill('\\d{2}$');
 		await page.keyboard.press('Enter');
 		await summary(page, /^2 rollouts, 8 kB in 12 ms$/);
 		const searches = view.rolloutIndex.asked.filter(({ method }) => method === 'search');
 		assert.equal(searches.length, 1, 'an expression that is wrong is not asked');
 		assert.deepEqual((searches as { params: { filter: unknown } }[])[0]?.params.filter, { where: '"reward" >= 0.5' });
-		await page.getByLabel('Text that completions must hold').fill('nowhere');
+		await page.getByLabel('Search text').fill('nowhere');
 		await page.keyboard.press('Enter');
-		await page.locator('.empty').filter({ hasText: 'No completion holds this' }).waitFor();
+		await page.locator('.empty').filter({ hasText: 'No matches' }).waitFor();
 		clean(view);
 	});
 
@@ -291,7 +291,7 @@ describe('the query view in a browser', { skip }, () => {
 
 	it('says what is missing: runs, an index, rows, the index itself', async () => {
 		const none = await open({ runs: [] });
-		assert.match(await none.page.locator('.empty').innerText(), /No runs are known/);
+		assert.match(await none.page.locator('.empty').innerText(), /No runs yet/);
 		await button(none.page, 'Add Runs…').last().click();
 		for (let i = 0; i < 100 && none.addedRuns() === 0; i++) await none.page.waitForTimeout(20);
 		assert.equal(none.addedRuns(), 1);
@@ -302,15 +302,15 @@ describe('the query view in a browser', { skip }, () => {
 				rolloutIndex.status = { ...rolloutIndex.status, runs: [indexed('/runs/a', { state: 'indexing', done: 250 })] };
 			},
 		});
-		await building.page.locator('.remark').filter({ hasText: 'index of 2 of 2 runs is being made, 25%' }).waitFor();
+		await building.page.locator('.remark').filter({ hasText: 'Indexing 2 of 2 runs, 25%' }).waitFor();
 		building.rolloutIndex.tell(indexed('/runs/a'));
 		building.rolloutIndex.tell(indexed("/runs/b's", { state: 'failed', message: 'no room' }));
 		await building.page
 			.locator('.remark')
-			.filter({ hasText: /^1 run cannot be indexed/ })
+			.filter({ hasText: /^Indexing failed for 1 run/ })
 			.waitFor();
 		await toSql(building.page, 'SELECT * FROM rollouts WHERE step > 99');
-		await building.page.locator('.empty').filter({ hasText: 'The statement has no rows' }).waitFor();
+		await building.page.locator('.empty').filter({ hasText: 'No rows' }).waitFor();
 		clean(building);
 
 		const broken = await open({
