@@ -69,13 +69,13 @@ test('the playground asks a run’s checkpoint, branches at a token, compares, s
 		await finished();
 		await workbench.screenshot('playground-branch');
 		assert.deepEqual(await violations(view), []);
-		await button('Back to Where It Left').click();
+		await button('Back to Branch Point').click();
 		await view.locator('.history-row').first().and(view.locator('[aria-current]')).waitFor();
 		await button('Text').click();
 	});
 
 	await step('two checkpoints are compared', async () => {
-		await button('Compare With…').click();
+		await button('Compare with…').click();
 		await workbench.asked('second policy');
 		await workbench.pick('step 100');
 		await view.locator('.policy', { hasText: 'step 100' }).waitFor();

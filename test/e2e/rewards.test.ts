@@ -215,9 +215,9 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await right.open();
 		await right.setLine(lineOf('rewards/right.reward.ts', 'return completion.includes'), honest);
 		await right.untilInline(/gold 100% · 3 cases/);
-		const audit = await results('Audit: right', (frame) => frame.getByRole('button', { name: 'Audit again' }));
-		await audit.getByRole('button', { name: 'Audit again' }).click();
-		await audit.getByText(/^None of the \d+ probes that could be tried scored as high/).waitFor();
+		const audit = await results('Audit: right', (frame) => frame.getByRole('button', { name: 'Audit Again' }));
+		await audit.getByRole('button', { name: 'Audit Again' }).click();
+		await audit.getByText(/^None of the \d+ applicable probes scored as high/).waitFor();
 		await workbench.screenshot('rewards-audit-clean');
 		await right.open();
 		await tests.runFile();
@@ -230,7 +230,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await workbench.openSideBar();
 		await right.open();
 		await right.lens('Results').click();
-		await results('Results: right', (frame) => frame.getByText('Gold above wrong'));
+		await results('Results: right', (frame) => frame.getByText('Correct above incorrect'));
 		await workbench.screenshot('rewards-results');
 	});
 

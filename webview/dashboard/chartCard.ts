@@ -26,13 +26,8 @@ export interface CardNeeds {
 	readonly theme: () => Theme;
 	readonly marks: () => readonly PlotMark[];
 	readonly onOpen: (row: number) => void;
-<<<<<<< HEAD
 	readonly onExport: (card: ChartCard, kind: ChartExport) => void;
-	/** The person switched something; the card's state is to be saved. */
-=======
-	readonly onExport: (card: ChartCard, kind: 'png' | 'csv') => void;
 	/** Called after the user toggled something, to save the card's state. */
->>>>>>> 49fb574e (Reword the dashboard, dataset, query and run comparison pages)
 	readonly onToggle: (card: ChartCard) => void;
 }
 

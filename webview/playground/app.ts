@@ -12,7 +12,7 @@ import { PolicyBar } from './policyBar.ts';
 import { QuestionForm } from './questionForm.ts';
 import type { SampleActions } from './sampleCard.ts';
 
-/** The playground as a whole: who is asked, the question, the history, and the exchange that is shown. */
+/** The playground: policies, question, history, and the current exchange. */
 export class App extends Disposable {
 	readonly #model: PlaygroundModel;
 	readonly #live = this.register(new LiveRegion());
@@ -32,13 +32,13 @@ export class App extends Disposable {
 			running: () => model.running,
 			branch: (place, token, text) => {
 				model.host.post({ type: 'branch', ...place, token, text });
-				say('Goes on from another token.');
+				say('Continuing from another token.');
 			},
 			copy: (place, as) => this.#told(model.host.request('copy', { ...place, as }), 'Copied.'),
 			save: (place) =>
 				this.#told(
 					model.host.request('saveCase', place).then(({ saved }) => (saved ? undefined : Promise.reject(cancelled))),
-					'Saved as a case.',
+					'Saved as case.',
 				),
 		};
 		this.#policies = new PolicyBar(model);
@@ -93,8 +93,8 @@ export class App extends Disposable {
 				fill(
 					this.#empty,
 					emptyState({
-						title: 'Nothing is asked here',
-						text: `${model.forbidden} Trust it, and the playground goes on.`,
+						title: 'Playground disabled',
+						text: `${model.forbidden} Trust the workspace to use the playground.`,
 						actions: [],
 					}),
 				);
@@ -104,9 +104,9 @@ export class App extends Disposable {
 					this.#empty,
 					emptyState({
 						title: 'No policy yet',
-						text: 'A policy is a checkpoint of a run, the engine of a run that trains now, a model on an OpenAI-compatible server, or a script that replays canned completions.',
+						text: 'A policy can be a checkpoint, a live run, a model on an OpenAI-compatible server, or a script that replays canned completions.',
 						actions: [
-							{ label: 'Choose Policy…', run: () => model.host.post({ type: 'choosePolicy', side: 0 }) },
+							{ label: 'Select Policy…', run: () => model.host.post({ type: 'choosePolicy', side: 0 }) },
 							{ label: 'Add a Server…', run: () => model.host.post({ type: 'addServer' }) },
 						],
 					}),
@@ -116,16 +116,16 @@ export class App extends Disposable {
 				fill(
 					this.#empty,
 					emptyState({
-						title: 'Nothing was asked yet',
-						text: 'Write a question above. With an expected answer, what comes is checked by the rewards of the run.',
-						actions: [{ label: 'Write a Question', run: () => this.#form.focus() }],
+						title: 'No questions yet',
+						text: 'Type a question above. With an expected answer, completions are scored by the run’s rewards.',
+						actions: [{ label: 'Type a Question', run: () => this.#form.focus() }],
 					}),
 				);
 				break;
 		}
 	}
 
-	/** Says how it came out, once it has. */
+	/** Announces the outcome of an exchange. */
 	#announce(): void {
 		const { shown } = this.#model;
 		const running = shown !== undefined && isRunning(shown);
@@ -133,7 +133,7 @@ export class App extends Disposable {
 			const words = shown.sides.map(({ name, state, samples, failure }) => {
 				const right = samples.filter(({ check }) => check?.correct === true).length;
 				const checked = samples.filter(({ check }) => check !== null && check.correct !== null).length;
-				const verdict = checked === 0 ? '' : `, ${right} of ${checked} right`;
+				const verdict = checked === 0 ? '' : `, ${right} of ${checked} correct`;
 				return `${plainLabel(name, 60)}: ${failure === null ? state : plainLabel(failure.message, 200)}${verdict}`;
 			});
 			this.#live.announce(words.join('. '));

@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
-import { formatCount, formatDuration, formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatDuration, formatNumber } from '../../src/base/format.ts';
 import type { Exchange, PlaygroundSide } from '../../src/protocol/playgroundMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
@@ -13,7 +13,7 @@ import { type SampleActions, SampleCard } from './sampleCard.ts';
 /** Of a text that is shown to say what was asked. */
 const mostShown = 20_000;
 
-/** One exchange: what was asked, and a column for each policy that was. */
+/** One exchange: the prompt, and a column per policy. */
 export class ExchangeView extends Disposable {
 	readonly element = element('section', { class: 'exchange', aria: { label: 'Exchange' } });
 	readonly #model: PlaygroundModel;
@@ -23,23 +23,23 @@ export class ExchangeView extends Disposable {
 	readonly #text = button({
 		label: 'Text',
 		pressed: true,
-		title: 'Think and answer apart',
+		title: 'Show thinking and answer separately',
 		onClick: () => this.#see(false),
 	});
 	readonly #tokens = button({
 		label: 'Tokens',
 		pressed: false,
-		title: 'Each token by its probability, with what could have stood there',
+		title: 'Show token probabilities and alternatives',
 		onClick: () => this.#see(true),
 	});
 	readonly #back = button({
-		label: 'Back to Where It Left',
+		label: 'Back to Branch Point',
 		icon: 'previous',
 		onClick: () => this.#goBack(),
 	});
 	readonly #check = button({
-		label: 'Check Against Expected',
-		title: 'Holds these answers against what the field says now',
+		label: 'Check Expected Answer',
+		title: 'Score these answers against the expected answer above',
 		onClick: () => this.#checkAgain(),
 	});
 	readonly #sides = element('div', { class: 'sides' });
@@ -128,7 +128,7 @@ export class ExchangeView extends Disposable {
 			`temperature ${formatNumber(sampling.temperature, 3)}`,
 			sampling.topP < 1 ? `top-p ${formatNumber(sampling.topP, 3)}` : '',
 			`seed ${sampling.seed}`,
-			template.mode === 'own' ? '' : template.mode === 'raw' ? 'no template' : 'another template',
+			template.mode === 'own' ? '' : template.mode === 'raw' ? 'no template' : 'custom template',
 			expected === '' ? '' : `expected: ${plainLabel(expected, 100)}`,
 		];
 		setText(this.#facts, facts.filter((fact) => fact !== '').join(' · '));
@@ -206,7 +206,7 @@ export class ExchangeView extends Disposable {
 
 const states: Readonly<Record<PlaygroundSide['state'], string>> = {
 	opening: 'Starting…',
-	writing: 'Writing…',
+	writing: 'Generating…',
 	checking: 'Checking…',
 	finished: '',
 	stopped: 'Stopped',
@@ -221,9 +221,9 @@ function sideHead(side: PlaygroundSide, choose: () => void): (HTMLElement | null
 	const facts = [
 		states[state],
 		seconds === null || state === 'failed' ? '' : formatDuration(seconds),
-		seconds === null || tokens === 0 ? '' : `${formatCount(tokens)} tokens`,
+		seconds === null || tokens === 0 ? '' : formatCounted(tokens, 'token'),
 		seconds === null || seconds <= 0 || tokens === 0 ? '' : `${formatNumber(tokens / seconds, 3)} tokens/s`,
-		checked.length > 1 ? `${right} of ${checked.length} right` : '',
+		checked.length > 1 ? `${right} of ${checked.length} correct` : '',
 	];
 	return [
 		element(
@@ -238,7 +238,7 @@ function sideHead(side: PlaygroundSide, choose: () => void): (HTMLElement | null
 					'div',
 					{ class: 'side-failure', role: 'alert' },
 					element('p', null, `${plainLabel(failure.message, 1000)} ${plainLabel(failure.action ?? '', 400)}`),
-					button({ label: 'Choose Another Policy…', onClick: choose }).element,
+					button({ label: 'Select Another Policy…', onClick: choose }).element,
 				),
 		notes.length === 0 ? null : element('p', { class: 'quiet' }, notes.map((note) => plainLabel(note, 400)).join(' ')),
 		given(prompt, system),

@@ -10,7 +10,7 @@ import type { PlaygroundModel } from './playgroundModel.ts';
 
 const deepest = 6;
 
-/** What was asked, branches below what they leave; one is shown. */
+/** History of questions, with branches indented below their origin. */
 export class HistoryList extends Disposable {
 	readonly element = element('nav', { class: 'history', aria: { label: 'History' } });
 	readonly #model: PlaygroundModel;
@@ -19,18 +19,18 @@ export class HistoryList extends Disposable {
 		label: 'Undo',
 		icon: 'reset',
 		appearance: 'icon',
-		title: 'Take back the last question or branch',
+		title: 'Undo the last question or branch',
 		onClick: () => this.#model.host.post({ type: 'undo' }),
 	});
 	readonly #redo = button({
 		label: 'Redo',
 		icon: 'continue',
 		appearance: 'icon',
-		title: 'Bring back what was taken back',
+		title: 'Redo',
 		onClick: () => this.#model.host.post({ type: 'redo' }),
 	});
 	readonly #clear = button({
-		label: 'Clear the history',
+		label: 'Clear history',
 		icon: 'close',
 		appearance: 'icon',
 		onClick: () => this.#model.host.post({ type: 'clear' }),

@@ -34,7 +34,7 @@ type Form = PlaygroundState['form'];
 export const fieldNames: Readonly<Record<Field, string>> = {
 	temperature: 'Temperature',
 	topP: 'Top-p',
-	maxTokens: 'New tokens',
+	maxTokens: 'Max tokens',
 	seed: 'Seed',
 	samples: 'Samples',
 };
@@ -56,7 +56,7 @@ const bounds: Readonly<Record<Field, readonly [number, number, boolean]>> = {
 	samples: [1, mostSamples, true],
 };
 
-/** The sampling as the fields say; or the first field that says nothing of use, and why. */
+/** The sampling parameters, or the first invalid field and why. */
 export function samplingOf(
 	fields: Readonly<Record<string, string>>,
 ): PlaygroundSampling | { readonly field: Field; readonly why: string } {
@@ -66,14 +66,14 @@ export function samplingOf(
 		const value = text === '' ? Number.NaN : Number(text);
 		if (!(value >= least && value <= most) || (whole && !Number.isInteger(value))) {
 			const kind = whole ? 'a whole number' : 'a number';
-			return { field, why: `${fieldNames[field]} is ${kind} from ${least} to ${most}.` };
+			return { field, why: `${fieldNames[field]} must be ${kind} from ${least} to ${most}.` };
 		}
 		values[field] = value;
 	}
 	return values;
 }
 
-/** What the view knows. The panel has the truth of the history, this has what was typed. */
+/** State of the view. The extension owns the history; this owns the form. */
 export class PlaygroundModel extends Disposable {
 	readonly host: PlaygroundHost;
 	readonly #changed = this.register(new Emitter<Change>());
@@ -84,7 +84,7 @@ export class PlaygroundModel extends Disposable {
 	exchanges: readonly Exchange[];
 	current: number | null;
 	undone = 0;
-	/** The panel has spoken. */
+	/** Whether the panel has sent its state. */
 	ready = false;
 	/** What the fields were last set to for a policy: what nobody has changed follows the next one. */
 	#proposed = { temperature: usual.temperature, maxTokens: usual.maxTokens };
@@ -178,13 +178,13 @@ export class PlaygroundModel extends Disposable {
 	ask(): { readonly field: Field | 'question' | 'template' | 'policy'; readonly why: string } | null {
 		const { question, expected, fields, system } = this.form;
 		if (this.policies[0] === null && this.policies[1] === null)
-			return { field: 'policy', why: 'Choose a policy first.' };
-		if (question.trim() === '') return { field: 'question', why: 'Write a question first.' };
+			return { field: 'policy', why: 'Select a policy first.' };
+		if (question.trim() === '') return { field: 'question', why: 'Type a question first.' };
 		const sampling = samplingOf(fields);
 		if ('why' in sampling) return sampling;
 		const template = this.template();
 		if (template === null) {
-			return { field: 'template', why: 'The template needs {prompt} where the question goes.' };
+			return { field: 'template', why: 'The template must contain {prompt}.' };
 		}
 		this.host.post({ type: 'ask', question, expected, sampling, template, system });
 		return null;

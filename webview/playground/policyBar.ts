@@ -5,7 +5,7 @@ import { icon } from '../lib/icons.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { PlaygroundModel } from './playgroundModel.ts';
 
-/** Who is asked: one policy, or two side by side. */
+/** The selected policy, or two side by side. */
 export class PolicyBar {
 	readonly element = element('div', { class: 'policies', role: 'group', aria: { label: 'Policies' } });
 	readonly #model: PlaygroundModel;
@@ -27,7 +27,7 @@ export class PolicyBar {
 			this.#policy(first, 0),
 			second !== null &&
 				button({
-					label: 'Swap the policies',
+					label: 'Swap policies',
 					icon: 'swap',
 					appearance: 'icon',
 					onClick: () => host.post({ type: 'swap' }),
@@ -35,7 +35,7 @@ export class PolicyBar {
 			second !== null && this.#policy(second, 1),
 			second !== null &&
 				button({
-					label: 'Ask the first policy alone',
+					label: 'Use only the first policy',
 					icon: 'close',
 					appearance: 'icon',
 					onClick: () => host.post({ type: 'removeSide' }),
@@ -43,9 +43,9 @@ export class PolicyBar {
 			first !== null &&
 				second === null &&
 				button({
-					label: 'Compare With…',
+					label: 'Compare with…',
 					icon: 'plus',
-					title: 'Ask another policy the same, with the same seed',
+					title: 'Ask a second policy the same question with the same seed',
 					onClick: () => host.post({ type: 'choosePolicy', side: 1 }),
 				}).element,
 		);
@@ -53,16 +53,16 @@ export class PolicyBar {
 	}
 
 	#policy(policy: ChosenPolicy | null, side: 0 | 1): HTMLElement {
-		const name = policy === null ? 'Choose Policy…' : plainLabel(policy.name, 120);
+		const name = policy === null ? 'Select Policy…' : plainLabel(policy.name, 120);
 		return element(
 			'button',
 			{
 				class: 'policy',
-				title: 'Choose another policy',
+				title: 'Select another policy',
 				attributes: { type: 'button' },
 				on: { click: () => this.#model.host.post({ type: 'choosePolicy', side }) },
 			},
-			unseen(side === 0 ? 'Policy: ' : 'Policy beside it: '),
+			unseen(side === 0 ? 'Policy: ' : 'Second policy: '),
 			element('strong', null, name),
 			policy !== null && element('span', { class: 'quiet' }, plainLabel(policy.kind, 80)),
 			icon('expand'),

@@ -5,29 +5,29 @@ import { select } from '../lib/select.ts';
 import { type Field, fieldNames, type PlaygroundModel } from './playgroundModel.ts';
 
 const hints: Readonly<Record<Field, string>> = {
-	temperature: '0: the most probable token each time',
-	topP: 'Only the most probable tokens that together have this probability',
-	maxTokens: 'New tokens of a completion at most',
-	seed: 'The same seed gives the same text, and is the same for both policies',
-	samples: 'Completions of each policy, 1 to 8',
+	temperature: '0: always the most probable token (greedy)',
+	topP: 'Nucleus sampling: smallest set of tokens with this total probability',
+	maxTokens: 'Max new tokens per completion',
+	seed: 'Same seed, same text; used for both policies',
+	samples: 'Completions per policy, 1 to 8',
 };
 
-/** The question and how it is put. */
+/** The question, expected answer, template and sampling parameters. */
 export class QuestionForm {
 	readonly element = element('form', { class: 'form', aria: { label: 'Question' } });
 	readonly #model: PlaygroundModel;
 	readonly #say: (text: string) => void;
-	readonly #question = area('Question', 'Ask the policy something. Ctrl+Enter asks.', 4);
+	readonly #question = area('Question', 'Ask the policy a question (Ctrl+Enter to send)', 4);
 	readonly #expected = textField({
-		label: 'Expected answer, to say whether it is right',
-		placeholder: 'none: answers are not checked',
+		label: 'Expected answer, to check correctness',
+		placeholder: 'None (answers are not checked)',
 		onInput: (expected) => this.#model.type({ expected }),
 	});
 	readonly #fields = new Map<Field, ReturnType<typeof textField>>();
 	readonly #mode = select('Template', (mode) => {
 		if (mode === 'own' || mode === 'raw' || mode === 'custom') this.#setMode(mode);
 	});
-	readonly #template = area('Template, with {prompt} where the question goes', '{prompt}', 3);
+	readonly #template = area('Template with {prompt}', '{prompt}', 3);
 	readonly #templateRow = element('div', { class: 'row' }, this.#template);
 	readonly #system = area('System message', 'System message', 2);
 	readonly #systemRow = element(
@@ -47,7 +47,7 @@ export class QuestionForm {
 	readonly #stop = button({
 		label: 'Stop',
 		icon: 'stop',
-		title: 'Ends what is being written; what is there stays (Escape)',
+		title: 'Stop generating and keep the text so far (Escape)',
 		onClick: () => this.#model.host.post({ type: 'stop' }),
 	});
 	readonly #problem = element('p', { class: 'problem', role: 'alert' });
@@ -110,7 +110,7 @@ export class QuestionForm {
 		const lacks = this.#model.ask();
 		setText(this.#problem, lacks?.why ?? '');
 		if (lacks === null) {
-			this.#say('Asked.');
+			this.#say('Sent.');
 			return;
 		}
 		if (lacks.field === 'question') this.#question.focus();
@@ -128,9 +128,9 @@ export class QuestionForm {
 		const chats = policies.some((policy) => policy !== null && policy.system !== null);
 		this.#mode.set(
 			[
-				{ value: 'own', label: chats ? 'As the policy takes questions' : "The policy's own" },
-				{ value: 'raw', label: 'None: the question as it stands' },
-				{ value: 'custom', label: 'Another one' },
+				{ value: 'own', label: chats ? 'Chat template' : "The policy's own" },
+				{ value: 'raw', label: 'None (raw question)' },
+				{ value: 'custom', label: 'Custom' },
 			],
 			form.mode,
 		);

@@ -1,5 +1,5 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import { formatCount, formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import { whyNoBranch } from '../../src/core/playground/branching.ts';
 import { sideTags } from '../../src/core/playground/exchangeText.ts';
 import type { Exchange, PlaygroundSample, PlaygroundSide } from '../../src/protocol/playgroundMessages.ts';
@@ -29,7 +29,7 @@ type Body = IDisposable & { readonly element: HTMLElement };
 /** A text that is being written is drawn anew after so many times what the last drawing took. */
 const patience = 8;
 
-/** One completion: think and answer apart, or token by token, and what is known of it. */
+/** One completion, as text or token by token, with badges and rewards. */
 export class SampleCard implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #place: SamplePlace;
@@ -74,17 +74,20 @@ export class SampleCard implements IDisposable {
 		else {
 			this.#text(side, sample);
 			if (tokens && done && sample.detail === null) {
-				this.#holder.prepend(element('p', { class: 'quiet note' }, 'Its tokens were not recorded.'));
+				this.#holder.prepend(element('p', { class: 'quiet note' }, 'Tokens were not recorded.'));
 			}
 		}
 	}
 
 	#text(side: PlaygroundSide, { text, given, finish }: PlaygroundSample): void {
 		const trace = traceCompletion(text, sideTags(side, text));
-		const before =
-			given === 0 ? [] : [{ start: 0, end: given, kind: 'common', title: 'The beginning that it was given' }];
+		const before = given === 0 ? [] : [{ start: 0, end: given, kind: 'common', title: 'Given prefix' }];
 		const body = new TextBody({ label: 'Text', trace, found: before, behaviours: finish !== null });
-		const empty = element('p', { class: 'quiet note' }, finish === null ? 'Nothing yet.' : 'It returned no text.');
+		const empty = element(
+			'p',
+			{ class: 'quiet note' },
+			finish === null ? 'Waiting for the first token…' : 'The completion is empty.',
+		);
 		this.#show(body, text === '' ? empty : null);
 	}
 
@@ -103,7 +106,7 @@ export class SampleCard implements IDisposable {
 				} as ConstructorParameters<typeof TokenView>[0]['detail'],
 				statistic: 'logprob',
 				canForce: why ?? true,
-				noAlternatives: 'The policy returned none here.',
+				noAlternatives: 'The policy returned no alternatives here.',
 				onForce: (token, text) => {
 					if (!this.#actions.running()) this.#actions.branch(this.#place, token, text);
 				},
@@ -126,17 +129,17 @@ export class SampleCard implements IDisposable {
 				label: 'Copy',
 				icon: 'copy',
 				appearance: 'icon',
-				title: 'Copy the completion',
+				title: 'Copy completion',
 				onClick: () => copy(place, 'completion'),
 			}).element,
 			button({
-				label: 'Copy as an API call',
+				label: 'Copy as API call',
 				icon: 'braces',
 				appearance: 'icon',
-				title: 'Copy as commands that ask the Reasoner API the same',
+				title: 'Copy as shell commands for the Reasoner API',
 				onClick: () => copy(place, 'api'),
 			}).element,
-			button({ label: 'Save as Case', title: 'Add it to the labeled cases of a reward', onClick: () => save(place) })
+			button({ label: 'Save as Case', title: 'Add to the labeled cases of a reward', onClick: () => save(place) })
 				.element,
 		];
 	}
@@ -148,19 +151,19 @@ function badges({ sampling, expected }: Exchange, { finish, check, tokens, given
 	const list: HTMLElement[] = [];
 	if (check !== null) {
 		const title = `The expected answer is ${plainLabel(expected, 200)}`;
-		if (check.correct === true) list.push(badge('right', 'Right', title));
-		else if (check.correct === false) list.push(badge('wrong', 'Wrong', title));
-		else list.push(badge('', 'Not told', 'The accuracy says nothing of it'));
+		if (check.correct === true) list.push(badge('right', 'Correct', title));
+		else if (check.correct === false) list.push(badge('wrong', 'Incorrect', title));
+		else list.push(badge('', 'Not scored', 'The accuracy reward does not apply'));
 	}
 	if (finish === 'length') {
-		list.push(badge('warning', 'Cut off', `It was cut off after ${formatCount(sampling.maxTokens)} tokens`));
+		list.push(badge('warning', 'Truncated', `Truncated after ${formatCounted(sampling.maxTokens, 'token')}`));
 	}
-	if (finish === 'context') list.push(badge('warning', 'Context full', 'There was no room left in its context'));
-	if (finish === 'cut') list.push(badge('warning', 'Cut off', 'The text became too long to be shown'));
+	if (finish === 'context') list.push(badge('warning', 'Context full', 'The context window is full'));
+	if (finish === 'cut') list.push(badge('warning', 'Truncated', 'The text is too long to show'));
 	if (finish === 'refusal') list.push(badge('warning', 'Declined'));
 	if (finish === 'stopped') list.push(badge('dead', 'Stopped'));
 	if (finish !== null) {
-		const words = `${formatCount(tokens)} ${given > 0 ? 'new ' : ''}${tokens === 1 ? 'token' : 'tokens'}`;
+		const words = formatCounted(tokens, given > 0 ? 'new token' : 'token');
 		list.push(element('span', { class: 'quiet' }, words));
 	}
 	return list;

@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatCount, formatDuration, formatPercent } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatDuration, formatPercent } from '../../src/base/format.ts';
 import type { ComparisonSummary, PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { button, dropdown } from '../lib/controls.ts';
@@ -23,7 +23,7 @@ const states: Readonly<Record<ComparisonSummary['state'], string>> = {
 const partial = 'Incomplete';
 const share = (value: number) => formatPercent(value);
 
-/** The view as a whole: how far it is, the plot, the table, and the searches of the point that is chosen. */
+/** The strategy comparison: progress, plot, table, and searches of the selected point. */
 export class App extends Disposable {
 	readonly #root: HTMLElement;
 	readonly #model: StrategiesModel;
@@ -77,7 +77,7 @@ export class App extends Disposable {
 		if (failure !== null && told === null) {
 			fill(
 				this.#root,
-				element('h1', { class: 'visually-hidden' }, 'Comparison of strategies'),
+				element('h1', { class: 'visually-hidden' }, 'Strategy comparison'),
 				emptyState({
 					title: 'No comparison to show',
 					text: plainLabel(`${failure.message} ${failure.action ?? ''}`, 600),
@@ -103,8 +103,8 @@ export class App extends Disposable {
 	/** Why there is no plot. */
 	#absence({ state, points }: ComparisonSummary): string {
 		if (state === 'running' || (state === 'stopped' && this.#model.failed === 0)) return 'No results yet.';
-		if (points.some(({ unjudged }) => unjudged > 0)) return 'No accuracy: the problems have no gold answers.';
-		return 'No results: every search failed.';
+		if (points.some(({ unjudged }) => unjudged > 0)) return 'No accuracy, as the problems have no gold answers.';
+		return 'No results. All searches failed.';
 	}
 
 	#drawHeader(): void {
@@ -137,7 +137,7 @@ export class App extends Disposable {
 			running === 'own' ? button({ label: 'Stop', icon: 'stop', onClick: () => host.post({ type: 'stop' }) }) : null,
 			running === 'no' && canGoOn === true
 				? button({
-						label: failed > 0 ? 'Retry Failed' : 'Go On',
+						label: failed > 0 ? 'Retry Failed' : 'Continue',
 						icon: 'continue',
 						appearance: 'primary',
 						onClick: () => host.post({ type: 'goOn' }),
@@ -146,13 +146,13 @@ export class App extends Disposable {
 			button({ label: 'Compare Strategies...', icon: 'sliders', onClick: () => host.post({ type: 'choose' }) }),
 		].filter((one) => one !== null);
 		const facts = [
-			`${formatCount(problems)} problems`,
+			formatCounted(problems, 'problem'),
 			`policy ${plainLabel(policy, 80)}`,
-			`${formatCount(samples)} single samples of each`,
-			`${formatCount(tokens)} tokens`,
+			`${formatCounted(samples, 'sample')} per problem`,
+			formatCounted(tokens, 'token'),
 			formatDuration(seconds),
 			...(left === null ? [] : [`about ${formatDuration(left)} left`]),
-			...(running === 'other' ? ['another window or program runs it'] : []),
+			...(running === 'other' ? ['running in another window or program'] : []),
 		];
 		fill(
 			this.#header,
@@ -179,7 +179,7 @@ export class App extends Disposable {
 						element(
 							'p',
 							{ class: 'fault', role: 'alert' },
-							`${formatCount(failed)} of ${formatCount(done)} searches failed and count nowhere.`,
+							`${formatCount(failed)} of ${formatCount(done)} searches failed and are not counted.`,
 						),
 						element(
 							'ul',
@@ -205,7 +205,7 @@ export class App extends Disposable {
 			label: 'Plot',
 			showLabel: true,
 			choices: [
-				{ value: 'accuracy', label: 'Accuracy against tokens' },
+				{ value: 'accuracy', label: 'Accuracy vs. tokens' },
 				{ value: 'curves', label: 'pass@k and cons@k' },
 			],
 			value: state.view,
@@ -235,8 +235,8 @@ export class App extends Disposable {
 		const band = state.band === null ? '' : `, band ${state.band + 1}`;
 		this.#plot.show(
 			{
-				title: curves ? `pass@k and cons@k of single samples${band}` : `Accuracy against tokens${band}`,
-				xLabel: curves ? 'samples k' : 'tokens for one problem, mean',
+				title: curves ? `pass@k and cons@k of single samples${band}` : `Accuracy vs. tokens${band}`,
+				xLabel: curves ? 'samples k' : 'mean tokens per problem',
 				lines,
 				selected,
 			},
@@ -274,7 +274,7 @@ export class App extends Disposable {
 
 	#curveLines(): PlotLine[] {
 		const { told, state } = this.#model;
-		const names = { pass: 'pass@k: some of k is right, an upper bound', cons: 'cons@k: the majority of k is right' };
+		const names = { pass: 'pass@k: any of k is correct (upper bound)', cons: 'cons@k: the majority of k is correct' };
 		return (told?.summary.curves ?? [])
 			.filter(({ band }) => band === state.band)
 			.map(({ measure, points }, i) => ({
@@ -293,20 +293,16 @@ export class App extends Disposable {
 	#drawNotes(): void {
 		const { points, told } = this.#model;
 		const notes = [
-			'Intervals are 95%, over problems; a gain is paired with the mean single sample of the same problems.',
+			'Intervals are 95%, over problems. Gains are paired with the mean single sample on the same problems.',
 			...(points.some(({ oracle }) => oracle)
-				? [
-						'Oracle upper bounds look at the gold answer: they say what perfect choosing would give, and are no results.',
-					]
+				? ['Oracle upper bounds use the gold answer: they show the effect of perfect selection and are not results.']
 				: []),
 			...(points.some(({ shared }) => shared)
 				? [
-						'Points with shared samples are computed from the single samples: as unbiased as searches of their own, and closer.',
+						'Points with shared samples are computed from the single samples: unbiased, with lower variance than separate searches.',
 					]
 				: []),
-			...((told?.summary.bands.length ?? 0) > 0
-				? ['Bands come from further samples that count for nothing else, the easiest first.']
-				: []),
+			...((told?.summary.bands.length ?? 0) > 0 ? ['Difficulty bands come from separate samples, easiest first.'] : []),
 		];
 		fill(this.#notes, ...notes.map((note) => element('p', null, note)));
 	}

@@ -15,7 +15,7 @@ interface Column {
 	readonly label: string;
 	readonly title: string;
 	readonly text: (point: PointSummary, model: StrategiesModel) => string;
-	/** By what it is sorted; null: after all others. */
+	/** Sort key; null sorts last. */
 	readonly value: (point: PointSummary, model: StrategiesModel) => number | string | null;
 }
 
@@ -23,7 +23,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'accuracy',
 		label: 'Accuracy',
-		title: 'Share of problems whose answer is right, with its 95% interval',
+		title: 'Share of problems with a correct answer, with 95% interval',
 		text: (point, model) => {
 			const { accuracy } = model.shown(point);
 			return accuracy === null ? '–' : `${share(accuracy.mean)} (${range(accuracy)})`;
@@ -33,7 +33,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'gain',
 		label: 'Gain',
-		title: 'Over the mean single sample of the same problems, in percentage points, with its 95% interval',
+		title: 'Gain over the mean single sample on the same problems, in percentage points, with 95% interval',
 		text: (point, model) => {
 			const { gain } = model.shown(point);
 			return gain === null ? '' : `${signed(gain.mean)} (${signed(gain.low)} to ${signed(gain.high)})`;
@@ -42,40 +42,40 @@ const columns: readonly Column[] = [
 	},
 	{
 		key: 'any',
-		label: 'Some right',
-		title: 'Share of problems of which some final answer is right, chosen or not: an upper bound of choosing',
+		label: 'Any correct',
+		title: 'Share of problems where any final answer is correct, selected or not (upper bound of selection)',
 		text: ({ any }) => (any === null ? '' : share(any)),
 		value: ({ any }) => any,
 	},
 	{
 		key: 'tokens',
 		label: 'Tokens',
-		title: 'Generated for one problem, mean',
+		title: 'Mean generated tokens per problem',
 		text: ({ tokens }) => formatCount(tokens === null ? null : Math.round(tokens)),
 		value: ({ tokens }) => tokens,
 	},
 	{
 		key: 'seconds',
 		label: 'Seconds',
-		title: 'Of one search while others ran, mean; – where it was not measured',
+		title: 'Mean per search, with others running; – if not measured',
 		text: ({ seconds }) => (seconds === null ? '–' : formatNumber(seconds, 3)),
 		value: ({ seconds }) => seconds,
 	},
 	{
 		key: 'problems',
 		label: 'Problems',
-		title: 'That count; failed ones and those without a gold answer do not',
+		title: 'Problems counted; failed ones and those without a gold answer are excluded',
 		text: (point, model) => {
 			const { problems } = model.shown(point);
 			const failed = point.failed > 0 ? `, ${formatCount(point.failed)} failed` : '';
-			const open = point.unjudged > 0 ? `, ${formatCount(point.unjudged)} unjudged` : '';
+			const open = point.unjudged > 0 ? `, ${formatCount(point.unjudged)} not scored` : '';
 			return `${formatCount(problems)}${model.state.band === null ? failed + open : ''}`;
 		},
 		value: (point, model) => model.shown(point).problems,
 	},
 ];
 
-/** Every point in a table that can be sorted; a row's button lists its searches. */
+/** All points as a sortable table; a row's button lists its searches. */
 export class PointsTable {
 	readonly element = element('div', {
 		class: 'table-scroll',
@@ -137,7 +137,7 @@ export class PointsTable {
 		);
 	}
 
-	/** Up, down, then as it was. */
+	/** Cycles ascending, descending, none. */
 	#sort(key: string): void {
 		const { by, down } = this.#model.state.sort;
 		const first = key !== 'name';
@@ -175,7 +175,7 @@ export class PointsTable {
 					{
 						class: 'link point-name',
 						attributes: { type: 'button' },
-						title: 'List its searches',
+						title: 'List searches',
 						aria: { pressed: chosen },
 						data: { focus: `point-${point.id}` },
 						on: { click: () => this.#model.select(chosen ? null : point.id) },
@@ -188,7 +188,7 @@ export class PointsTable {
 				point.shared
 					? element(
 							'span',
-							{ class: 'badge', title: 'Computed from the single samples instead of searches of its own' },
+							{ class: 'badge', title: 'Computed from the single samples instead of separate searches' },
 							'shared samples',
 						)
 					: null,

@@ -7,9 +7,9 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { StrategiesModel } from './strategiesModel.ts';
 
 type Which = 'all' | 'right' | 'wrong';
-const words: Readonly<Record<Which, string>> = { all: 'All searches', right: 'Right answers', wrong: 'Wrong answers' };
+const words: Readonly<Record<Which, string>> = { all: 'All searches', right: 'Correct', wrong: 'Incorrect' };
 
-/** The searches of a point, each with its tree. */
+/** Searches of a point, each with a link to its tree. */
 export class SearchList {
 	readonly element = element('section', { class: 'searches', aria: { label: 'Searches of the point' } });
 	readonly #model: StrategiesModel;
@@ -29,7 +29,7 @@ export class SearchList {
 	constructor(model: StrategiesModel) {
 		this.#model = model;
 		this.#choice = dropdown({
-			label: 'Which searches',
+			label: 'Filter searches',
 			choices: (Object.keys(words) as Which[]).map((value) => ({ value, label: words[value] })),
 			value: this.#which,
 			onChange: (value) => {
@@ -124,19 +124,19 @@ export class SearchList {
 				? element(
 						'p',
 						{ class: 'quiet' },
-						'This point chooses among the single samples: their trees hold every sample and its value. The verdict here is that of their majority.',
+						'This point selects among the single samples. Their trees have every sample with its value; the verdict here is for the majority answer.',
 					)
 				: null,
 			this.#failure !== null
 				? element('p', { role: 'alert' }, plainLabel(this.#failure, 600))
 				: told === null
-					? element('p', { class: 'quiet', role: 'status' }, 'The searches are being read…')
+					? element('p', { class: 'quiet', role: 'status' }, 'Loading searches…')
 					: this.#table(told.rows, point),
 		);
 	}
 
 	#table(rows: readonly SearchRow[], point: PointSummary): HTMLElement {
-		if (rows.length === 0) return element('p', { class: 'quiet' }, 'There are none.');
+		if (rows.length === 0) return element('p', { class: 'quiet' }, 'No searches.');
 		return element(
 			'div',
 			{ class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label: 'Searches, table' } },
@@ -167,8 +167,8 @@ export class SearchList {
 				: correct === null
 					? element('span', { class: 'badge' }, 'unknown')
 					: correct === 1
-						? element('span', { class: 'badge right' }, 'right')
-						: element('span', { class: 'badge wrong' }, any === 1 ? 'wrong, another was right' : 'wrong');
+						? element('span', { class: 'badge right' }, 'correct')
+						: element('span', { class: 'badge wrong' }, any === 1 ? 'incorrect (another was correct)' : 'incorrect');
 		return element(
 			'tr',
 			null,

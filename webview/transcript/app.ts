@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
@@ -11,7 +12,7 @@ import { ReferencesView } from './referencesView.ts';
 import { Timeline } from './timeline.ts';
 import type { Change, TranscriptModel } from './transcriptModel.ts';
 
-/** The panel as a whole: the header, what was found, and the messages. */
+/** The transcript panel: header, findings, and messages. */
 export class App extends Disposable {
 	readonly #model: TranscriptModel;
 	readonly #live = this.register(new LiveRegion());
@@ -37,7 +38,7 @@ export class App extends Disposable {
 			{ class: 'view' },
 			element(
 				'div',
-				{ class: 'side', role: 'region', tabIndex: 0, aria: { label: 'What was found' } },
+				{ class: 'side', role: 'region', tabIndex: 0, aria: { label: 'Findings, tokens and references' } },
 				this.#context.element,
 				this.#findings.element,
 				this.#references.element,
@@ -64,8 +65,7 @@ export class App extends Disposable {
 		if (changes.has('source') || changes.has('content')) this.#header.update();
 		if (inspection === null) {
 			if (phase === 'failed' && failure !== null) fill(this.#body, this.#failed(failure));
-			else if (phase === 'loading')
-				fill(this.#body, element('p', { class: 'quiet loading' }, 'The transcript is being read…'));
+			else if (phase === 'loading') fill(this.#body, element('p', { class: 'quiet loading' }, 'Loading transcript…'));
 			return;
 		}
 		// What was there stays while the file cannot be read.
@@ -88,7 +88,9 @@ export class App extends Disposable {
 			this.#references.reset();
 			this.#timeline.draw();
 			const { errors, warnings } = counts(inspection.findings);
-			this.#live.announce(`${this.#model.messages.length} messages, ${errors} errors, ${warnings} warnings`);
+			this.#live.announce(
+				`${formatCounted(this.#model.messages.length, 'message')}, ${formatCounted(errors, 'error')}, ${formatCounted(warnings, 'warning')}`,
+			);
 			return;
 		}
 		if (changes.has('open') || changes.has('selected')) {
@@ -98,10 +100,10 @@ export class App extends Disposable {
 
 	#failed({ message, action }: { readonly message: string; readonly action: string | null }): HTMLElement {
 		return emptyState({
-			title: 'There is no transcript to show',
+			title: 'No transcript to show',
 			text: plainLabel(action === null ? message : `${message} ${action}`, 1500),
 			actions: [
-				{ label: 'Read Again', run: () => this.#model.post({ type: 'again' }) },
+				{ label: 'Reload', run: () => this.#model.post({ type: 'again' }) },
 				{ label: 'Open Another', run: () => this.#model.post({ type: 'openOther' }) },
 			],
 		});

@@ -1,11 +1,11 @@
-import { formatCount } from '../../src/base/format.ts';
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import type { ContextPoint } from '../../src/core/transcript/tokenTotals.ts';
 import { element, fill, unseen } from '../lib/dom.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
 const shown = 400;
 
-/** The context at each call of the model: what it carried over, what was new, what the model wrote; and the sums. */
+/** Tokens of each model call (carried over, new, completion) and their totals. */
 export class ContextChart {
 	readonly element = element('section', { class: 'context', aria: { label: 'Tokens' } });
 	readonly #model: TranscriptModel;
@@ -20,7 +20,7 @@ export class ContextChart {
 		const { points, totals } = inspection;
 		fill(this.element, element('h2', null, 'Tokens'));
 		if (points.length === 0) {
-			this.element.append(element('p', { class: 'quiet' }, 'No message reports how many tokens it took.'));
+			this.element.append(element('p', { class: 'quiet' }, 'No message reports token usage.'));
 			return;
 		}
 		const facts: (readonly [string, number])[] = [
@@ -28,7 +28,7 @@ export class ContextChart {
 			['Completion', totals.completion],
 			['Total', totals.total],
 		];
-		if (totals.cached > 0) facts.push(['From a cache', totals.cached]);
+		if (totals.cached > 0) facts.push(['Cached', totals.cached]);
 		if (totals.reasoning > 0) facts.push(['Reasoning', totals.reasoning]);
 		const largest = Math.max(1, ...points.map(({ prompt, completion }) => prompt + completion));
 		this.element.append(
@@ -42,7 +42,11 @@ export class ContextChart {
 		);
 		if (totals.counted < totals.answers) {
 			this.element.append(
-				element('p', { class: 'quiet' }, `Of ${totals.answers} answers, ${totals.counted} report their tokens.`),
+				element(
+					'p',
+					{ class: 'quiet' },
+					`${totals.counted} of ${formatCounted(totals.answers, 'answer')} report token usage.`,
+				),
 			);
 		}
 		this.element.append(
@@ -58,7 +62,7 @@ export class ContextChart {
 			),
 			element(
 				'ol',
-				{ class: 'growth', aria: { label: 'Context at each call of the model' } },
+				{ class: 'growth', aria: { label: 'Context size at each model call' } },
 				...points.slice(0, shown).map((point) => this.#row(point, largest)),
 			),
 		);

@@ -7,7 +7,7 @@ import type { TranscriptModel } from './transcriptModel.ts';
 const severityNames: Readonly<Record<Severity, string>> = { error: 'Error', warning: 'Warning', info: 'Note' };
 const shown = 500;
 
-/** All that the checks found; each leads to its messages. */
+/** Findings of the checks, with links to their messages. */
 export class FindingsList {
 	readonly element = element('section', { class: 'findings', aria: { label: 'Findings' } });
 	readonly #model: TranscriptModel;
@@ -22,7 +22,7 @@ export class FindingsList {
 			this.element,
 			element('h2', null, 'Findings'),
 			findings.length === 0
-				? element('p', { class: 'quiet' }, 'The checks found nothing.')
+				? element('p', { class: 'quiet' }, 'No issues detected.')
 				: element(
 						'ol',
 						{ class: 'finding-list' },

@@ -16,7 +16,7 @@ import { roleNames, speakerOf, summaryOf } from './words.ts';
 /** JSON of this length is set out in lines; longer ones are shown as they are. */
 const formattedLimit = 500_000;
 
-/** One message of the timeline: a line, and all of it when it is open. */
+/** One message of the timeline: a summary line, and the content if expanded. */
 export class MessageCard implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #message: TranscriptMessage;
@@ -91,9 +91,7 @@ export class MessageCard implements IDisposable {
 		}
 		if (usage) {
 			const words = `${formatCount(usage.prompt)} + ${formatCount(usage.completion)}`;
-			badges.push(
-				element('span', { class: 'tokens', title: 'Tokens of the prompt + of the completion' }, `${words} tokens`),
-			);
+			badges.push(element('span', { class: 'tokens', title: 'Prompt tokens + completion tokens' }, `${words} tokens`));
 		}
 		return badges;
 	}
@@ -107,7 +105,7 @@ export class MessageCard implements IDisposable {
 		const { text, thinking, calls, result, finishReason, model, attachments } = this.#message;
 		const facts = [
 			model !== null && `Model ${plainLabel(model, 80)}`,
-			finishReason !== null && `stopped: ${plainLabel(finishReason, 40)}`,
+			finishReason !== null && `finish reason: ${plainLabel(finishReason, 40)}`,
 			attachments.length > 0 && `with ${attachments.map((kind) => plainLabel(kind, 30)).join(', ')}`,
 			result?.callId != null && `call ${plainLabel(result.callId, 80)}`,
 		].filter((words) => words !== false);
@@ -137,7 +135,7 @@ export class MessageCard implements IDisposable {
 		if (findings.length === 0) return null;
 		return element(
 			'ul',
-			{ class: 'found-here', aria: { label: 'Found here' } },
+			{ class: 'found-here', aria: { label: 'Findings in this message' } },
 			...findings
 				.slice(0, 20)
 				.map(({ severity, title }) =>
@@ -215,7 +213,7 @@ export class MessageCard implements IDisposable {
 			'section',
 			{ class: 'call', aria: { label: `Call of ${plainLabel(call.name, 60)}` } },
 			head,
-			given.length === 0 && element('p', { class: 'quiet' }, 'Without arguments.'),
+			given.length === 0 && element('p', { class: 'quiet' }, 'No arguments.'),
 			...given.slice(0, 200).map(([name, value]) => this.#argument(name, value)),
 			given.length > 200 && element('p', { class: 'quiet' }, `and ${given.length - 200} more fields`),
 		);

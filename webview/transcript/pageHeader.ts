@@ -1,4 +1,4 @@
-import { formatCount, formatPercent } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatPercent } from '../../src/base/format.ts';
 import { describe } from '../../src/core/transcript/readTranscript.ts';
 import type { TranscriptFormat } from '../../src/core/transcript/transcript.ts';
 import { button, dropdown } from '../lib/controls.ts';
@@ -13,7 +13,7 @@ const formatNames: Readonly<Record<TranscriptFormat, string>> = {
 	rollout: 'rollout',
 };
 
-/** What is shown, how much of it there is, and what could not be read. */
+/** Title, size and parse errors of the transcript. */
 export class PageHeader {
 	readonly element: HTMLElement;
 	readonly #model: TranscriptModel;
@@ -57,10 +57,10 @@ export class PageHeader {
 		this.#file.setAttribute(
 			'aria-label',
 			place?.kind === 'rollout'
-				? `Show ${plainLabel(label, 300)} among the rollouts`
+				? `Show ${plainLabel(label, 300)} in the rollouts panel`
 				: `Open ${plainLabel(label, 300)}`,
 		);
-		setText(this.#phase, phase === 'loading' ? `Reading… ${formatPercent(progress, 0)}` : '');
+		setText(this.#phase, phase === 'loading' ? `Loading… ${formatPercent(progress, 0)}` : '');
 		const transcripts = file?.transcripts ?? [];
 		this.#choice.setHidden(transcripts.length < 2);
 		if (transcripts.length > 1) {
@@ -79,7 +79,7 @@ export class PageHeader {
 			formatNames[place?.kind === 'rollout' ? 'rollout' : file.format],
 			count(transcript.messages.length, 'message'),
 			count(transcript.links.length, 'call'),
-			...(totals.counted > 0 ? [`${formatCount(totals.total)} tokens`] : []),
+			...(totals.counted > 0 ? [formatCounted(totals.total, 'token')] : []),
 			count(findings.filter(({ severity }) => severity === 'error').length, 'error'),
 			count(findings.filter(({ severity }) => severity === 'warning').length, 'warning'),
 		];
@@ -91,7 +91,7 @@ export class PageHeader {
 			told.length > 0 &&
 				element(
 					'ul',
-					{ aria: { label: 'What could not be read' } },
+					{ aria: { label: 'Parse errors' } },
 					...told.map((fault) => element('li', null, plainLabel(describe(fault), 400))),
 					more > 0 && element('li', { class: 'quiet' }, `and ${formatCount(more)} more`),
 				),

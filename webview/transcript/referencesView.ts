@@ -12,9 +12,9 @@ const verdictNames: Readonly<Record<Verdict, string>> = {
 	supported: 'Supported',
 	weak: 'Weakly supported',
 	unsupported: 'Not supported',
-	elsewhere: 'Stands elsewhere',
+	elsewhere: 'Supported elsewhere',
 	number: 'Number not found',
-	unknown: 'Not judged',
+	unknown: 'Not checked',
 };
 const verdictClass: Readonly<Record<Verdict, string>> = {
 	supported: 'right',
@@ -26,7 +26,7 @@ const verdictClass: Readonly<Record<Verdict, string>> = {
 };
 const evidenceShown = 4000;
 
-/** The claims of an answer with what they cite, and the sources with what the tools told of them. */
+/** Claims of an answer with their citations, and the sources with their retrieved text. */
 export class ReferencesView {
 	readonly element = element('section', { class: 'references', aria: { label: 'References' } });
 	readonly #model: TranscriptModel;
@@ -52,7 +52,7 @@ export class ReferencesView {
 				? dropdown({
 						label: 'Answer',
 						showLabel: true,
-						choices: answers.map(({ at }, i) => ({ value: String(i), label: `of message ${at.message + 1}` })),
+						choices: answers.map(({ at }, i) => ({ value: String(i), label: `Message ${at.message + 1}` })),
 						value: String(answers.indexOf(shown)),
 						onChange: (value) => {
 							this.#answer = Number(value);
@@ -72,7 +72,7 @@ export class ReferencesView {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				'A claim is compared with what the tools told of its sources, word by word: rare words count more. It says where to look, not what is true.',
+				'Claims are compared word by word with the retrieved text of their sources; rare words weigh more. A hint where to look, not proof.',
 			),
 			shown.claims.length > 0 &&
 				element(
@@ -105,13 +105,13 @@ export class ReferencesView {
 				{ class: 'claim-verdict' },
 				element('span', { class: `badge ${verdictClass[verdict]}` }, verdictNames[verdict]),
 				support !== null &&
-					element('span', { class: 'quiet' }, `${formatPercent(support, 0)} of its words in the closest source`),
+					element('span', { class: 'quiet' }, `${formatPercent(support, 0)} word overlap with the closest source`),
 				absentNumbers.length > 0 && element('span', { class: 'quiet' }, `not found: ${absentNumbers.join(', ')}`),
 				better !== null &&
 					element(
 						'span',
 						{ class: 'better' },
-						`${formatPercent(better.support, 0)} in ${plainLabel(better.url, 120)}, which it does not cite`,
+						`${formatPercent(better.support, 0)} in ${plainLabel(better.url, 120)}, which is not cited`,
 						...better.messages.slice(0, 3).map((message) => this.#jump(message)),
 					),
 			),
@@ -125,7 +125,7 @@ export class ReferencesView {
 			class: 'evidence-text',
 			role: 'group',
 			tabIndex: 0,
-			aria: { label: `What the tools told of [${number}]` },
+			aria: { label: `Retrieved text of [${number}]` },
 		});
 		const shown = evidence.slice(0, evidenceShown);
 		appendMarked(text, shown, 0, shown.length, termMarks(shown, terms));
@@ -153,7 +153,7 @@ export class ReferencesView {
 						),
 				claims.length === 0 && element('span', { class: 'badge' }, 'Not cited'),
 			),
-			evidence !== '' && element('details', null, element('summary', null, `What the tools told of [${number}]`), text),
+			evidence !== '' && element('details', null, element('summary', null, `Retrieved text of [${number}]`), text),
 		);
 	}
 
@@ -175,7 +175,7 @@ function termMarks(text: string, terms: ReadonlySet<string>): Mark[] {
 				start: match.index,
 				end: match.index + match[0].length,
 				kind: 'found',
-				title: 'A word of the claim',
+				title: 'Word of the claim',
 			});
 		}
 	}

@@ -3,7 +3,7 @@ import { transcriptPlaceSchema } from '../../src/protocol/transcriptMessages.ts'
 
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** What outlives the window: what was shown and how, never its text. */
+/** State that survives a reload of the window: selection and expanded messages, never text. */
 export const savedStateSchema = v.object({
 	place: transcriptPlaceSchema,
 	/** Which conversation of the file. */

@@ -5,7 +5,7 @@ import { VirtualList } from '../lib/virtualList.ts';
 import { MessageCard } from './messageCard.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
-/** All messages, one below the other; only those in view are drawn. */
+/** All messages; only those in view are drawn. */
 export class Timeline extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: TranscriptModel;
@@ -34,8 +34,8 @@ export class Timeline extends Disposable {
 				{ class: 'pane-head' },
 				element('h2', null, 'Timeline'),
 				element('span', { class: 'spacer' }),
-				button({ label: 'Open all', icon: 'expand', onClick: () => model.toggleAll(true) }).element,
-				button({ label: 'Close all', icon: 'close', onClick: () => model.toggleAll(false) }).element,
+				button({ label: 'Expand All', icon: 'expand', onClick: () => model.toggleAll(true) }).element,
+				button({ label: 'Collapse All', icon: 'close', onClick: () => model.toggleAll(false) }).element,
 			),
 			this.#list.element,
 		);
@@ -96,7 +96,7 @@ export class Timeline extends Disposable {
 		this.#cards.clear();
 	}
 
-	/** On the head of a message, arrows go to its neighbors, Right opens and Left closes. */
+	/** On the header of a message, Up and Down move, Right expands and Left collapses. */
 	#onKey(event: KeyboardEvent): void {
 		const target = event.target as HTMLElement;
 		if (event.ctrlKey || event.altKey || event.metaKey) return;

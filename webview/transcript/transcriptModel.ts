@@ -15,13 +15,13 @@ import type { CallLink, Transcript, TranscriptFile, TranscriptMessage } from '..
 import type { TranscriptCommand, TranscriptEvent, TranscriptPlace } from '../../src/protocol/transcriptMessages.ts';
 import type { SavedState } from './savedState.ts';
 
-/** What the model asks of the panel. */
+/** The panel, as seen by the model. */
 export interface TranscriptHost {
 	post(command: TranscriptCommand): void;
 	loadText(version: number, from: number): Promise<{ text: string; next: number | null }>;
 }
 
-/** All that is shown of one conversation. */
+/** Parsed conversation with findings and links. */
 export interface Inspection {
 	readonly transcript: Transcript;
 	readonly findings: readonly Finding[];

@@ -9,7 +9,7 @@ export const roleNames: Readonly<Record<TranscriptRole, string>> = {
 	other: 'Other',
 };
 
-/** What a message is about, in one line. */
+/** One-line summary of a message. */
 export function summaryOf(message: TranscriptMessage, longest = 240): string {
 	const { text, thinking, calls, attachments } = message;
 	const parts: string[] = [];

@@ -2,12 +2,12 @@ import { element, fill, setAria, uniqueId } from '../lib/dom.ts';
 import type { Scene } from './draw/scene.ts';
 import { describeNode } from './nodeWords.ts';
 
-/** Siblings and children that are named at most, on either side of the one that matters. */
+/** Max siblings and children exposed on either side of the relevant one. */
 const around = 12;
 
 /**
- * What is drawn, for those who do not see it: a tree of ARIA with the chosen node, its ancestors, siblings and children.
- * It lies over the canvas and takes its pointer and keys.
+ * ARIA tree of the drawing: the selected node, its ancestors, siblings and children.
+ * It covers the canvas and receives pointer and keys.
  */
 export class AccessibleTree {
 	readonly element: HTMLElement;
@@ -26,7 +26,7 @@ export class AccessibleTree {
 		setAria(this.element, 'label', label);
 	}
 
-	/** `place`: of the chosen node; -1: none is. */
+	/** `place`: of the selected node; -1: none. */
 	update(scene: Scene, place: number): void {
 		const { ids, parent, depth, count, hidden } = scene.layout.tree;
 		const { nodes } = scene.tree;
@@ -56,7 +56,7 @@ export class AccessibleTree {
 			for (const child of childrenOf(at).slice(0, around)) wanted.add(child);
 		}
 		const best = new Set(scene.tree.outcome?.best ?? []);
-		// A chain of thousands of ancestors is named by its nearest ones.
+		// Of thousands of ancestors, only the nearest are exposed.
 		const named = [...wanted].sort((a, b) => a - b).slice(-100);
 		fill(
 			this.#items,

@@ -1,7 +1,7 @@
 import { normaliseAnswer } from '../../src/core/dataset/answer.ts';
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
-/** The forms in which answers are compared, for they are asked for again with every event that comes. */
+/** Cache of normalized answers, as they are needed again at every event. */
 const forms = new Map<string, string>();
 const mostForms = 50_000;
 
@@ -15,27 +15,27 @@ function formOf(answer: string): string {
 	return form;
 }
 
-/** Whether two answers are written alike, as they are compared. */
+/** Whether two answers are equal after normalization. */
 export function sameAnswer(one: string, other: string): boolean {
 	return formOf(one) === formOf(other);
 }
 
-/** Nodes that end with the same answer. */
+/** Nodes with the same answer. */
 export interface AnswerGroup {
 	readonly answer: string;
-	/** In the order in which they were made. */
+	/** In creation order. */
 	readonly nodes: readonly number[];
-	/** Of the values or else scores of its nodes the greatest; null: none has one. */
+	/** Max value (or score) of its nodes; null: none has one. */
 	readonly best: number | null;
 	/** The node with it. */
 	readonly bestNode: number;
-	/** Whether it is the gold answer; null: that is not known. */
+	/** Whether it is the gold answer; null: unknown. */
 	readonly correct: boolean | null;
 }
 
 /**
- * The answers of a tree, the most frequent first. Two are one when they are written alike, or when the search itself took
- * them for the same (`merge`).
+ * Answers of a tree, most frequent first. Answers are grouped if they are equal after normalization or merged by the
+ * search (`merge`).
  */
 export function answerGroups(tree: SearchTree): AnswerGroup[] {
 	const keys = new Map<string, string>();

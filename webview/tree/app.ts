@@ -24,7 +24,7 @@ import type { Change, TreeModel } from './treeModel.ts';
 import { TreePane } from './treePane.ts';
 import type { SideName } from './treeSide.ts';
 
-/** The page as a whole: header, the tree or two of them, details beside, time below. */
+/** The tree page: header, one or two trees, details beside, replay below. */
 export class App extends Disposable {
 	readonly #model: TreeModel;
 	readonly #live = this.register(new LiveRegion());
@@ -84,7 +84,7 @@ export class App extends Disposable {
 		fill(
 			this.#body,
 			element('h1', { class: 'visually-hidden' }, 'Search tree'),
-			element('p', { class: 'quiet loading' }, 'The tree is being read…'),
+			element('p', { class: 'quiet loading' }, 'Loading tree…'),
 		);
 		fill(root, this.#body, this.#live.element);
 		this.register(model.onChange((changes) => this.#update(changes)));
@@ -124,7 +124,7 @@ export class App extends Disposable {
 			);
 		}
 		if (changes.has('events') || changes.has('sides') || changes.has('source')) this.#say();
-		// What is drawn anew in the next frame is drawn once for all that came until then.
+		// Redraw once per frame for all changes until then.
 		if (this.#frame === 0) {
 			this.#frame = frames.request(() => {
 				this.#frame = 0;
@@ -145,10 +145,10 @@ export class App extends Disposable {
 			setText(
 				this.#empty,
 				!main.complete
-					? 'The tree is being read…'
+					? 'Loading tree…'
 					: main.source.running
-						? 'The search has begun; its first node is on its way.'
-						: 'The log holds no node.',
+						? 'The search has started. Waiting for its first node…'
+						: 'The log has no nodes.',
 			);
 		}
 	}
@@ -175,7 +175,7 @@ export class App extends Disposable {
 		this.#stages.classList.toggle('two', elements.length > 1);
 	}
 
-	/** Beginning and end of the search are said once; its growth is not. */
+	/** Announces start and end of the search, not its growth. */
 	#say(): void {
 		const { main } = this.#model;
 		if (main === null || !main.complete) return;
@@ -194,9 +194,9 @@ export class App extends Disposable {
 
 	#failed({ message, action }: { readonly message: string; readonly action: string | null }): HTMLElement {
 		return emptyState({
-			title: 'There is no tree to show',
+			title: 'No tree to show',
 			text: plainLabel(action === null ? message : `${message} ${action}`, 1500),
-			actions: [{ label: 'Read Again', run: () => this.#model.post({ type: 'again' }) }],
+			actions: [{ label: 'Reload', run: () => this.#model.post({ type: 'again' }) }],
 		});
 	}
 

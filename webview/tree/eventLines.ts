@@ -4,8 +4,8 @@ import type { TreeEvent, TreeEventOf } from '../../src/protocol/treeLog.ts';
 const selectionHead = '{"t":"select",';
 
 /**
- * The events of lines, as `readTreeEventLines` reads them, but that selections are decoded when they are first looked at:
- * they are half of what a large tree's log holds, and the tree does not follow from them.
+ * Events of lines, as `readTreeEventLines` reads them, with selections decoded lazily: they are half of a large log, and
+ * the tree does not depend on them.
  */
 export function eventsOfLines(lines: string): TreeEvent[] {
 	if (lines === '') return [];
@@ -19,7 +19,7 @@ export function eventsOfLines(lines: string): TreeEvent[] {
 
 type Selection = Pick<TreeEventOf<'select'>, 'at' | 'path' | 'candidates'>;
 
-/** A selection as its line; one that cannot be read is a selection of nothing. */
+/** A lazily decoded selection; an invalid line is an empty selection. */
 class LazySelection implements Selection {
 	readonly t = 'select';
 	#line: string;

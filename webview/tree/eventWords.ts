@@ -1,9 +1,9 @@
-import { formatCount, formatCounted, formatDuration, formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatDuration, formatNumber } from '../../src/base/format.ts';
 import { stopText } from '../../src/core/search/stopText.ts';
 import type { TreeEvent, TreeEventType } from '../../src/protocol/treeLog.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** What a kind of event is in the course of a search. */
+/** Labels of event types. */
 export const eventNames: Readonly<Record<TreeEventType, string>> = {
 	start: 'Start',
 	node: 'Expansion',
@@ -17,32 +17,32 @@ export const eventNames: Readonly<Record<TreeEventType, string>> = {
 	critique: 'Critique',
 	tool: 'Tool',
 	reference: 'Reference',
-	fault: 'Fault',
-	resume: 'Goes on',
+	fault: 'Error',
+	resume: 'Continued',
 	end: 'End',
 };
 
 const resumeWords = {
-	more: 'The search goes on',
-	branch: 'The search goes on from here',
-	edit: 'A person edited and goes on',
-	force: 'A person forced a token and goes on',
+	more: 'Search continued',
+	branch: 'Search continued from this node',
+	edit: 'Step edited by user, search continued',
+	force: 'Token forced by user, search continued',
 } as const;
 
-/** What an event did, in a short sentence without its name. */
+/** Short description of an event, without its label. */
 export function describeEvent(event: TreeEvent): string {
 	switch (event.t) {
 		case 'start':
-			return `${plainLabel(event.strategy, 60)} begins`;
+			return `${plainLabel(event.strategy, 60)} started`;
 		case 'node': {
 			const [parent] = event.parents;
 			const under = parent === undefined ? '' : ` under ${event.parents.slice(0, 4).join(', ')}`;
 			return `node ${event.id}${under}: ${plainLabel(event.label ?? event.text, 80)}`;
 		}
 		case 'tokens':
-			return `${formatCount(event.text.length)} tokens of node ${event.id}`;
+			return `${formatCounted(event.text.length, 'token')} of node ${event.id}`;
 		case 'score':
-			return `${plainLabel(event.scorer, 40)} gives node ${event.id} ${formatNumber(event.value, 3)}${
+			return `${plainLabel(event.scorer, 40)} scored node ${event.id} ${formatNumber(event.value, 3)}${
 				event.note === undefined ? '' : `: ${plainLabel(event.note, 80)}`
 			}`;
 		case 'select': {
@@ -57,11 +57,11 @@ export function describeEvent(event: TreeEvent): string {
 		case 'prune':
 			return `node ${event.id}: ${plainLabel(event.reason, 80)}`;
 		case 'restore':
-			return `node ${event.id} is open again`;
+			return `node ${event.id} restored`;
 		case 'merge':
-			return `node ${event.id} is the same as node ${event.into}`;
+			return `node ${event.id} merged into node ${event.into}`;
 		case 'critique':
-			return `of node ${event.id}: ${event.missing.length} missing, ${event.superfluous.length} superfluous`;
+			return `node ${event.id}: ${event.missing.length} missing, ${event.superfluous.length} superfluous`;
 		case 'tool':
 			return `${plainLabel(event.name, 40)}${event.error === undefined ? '' : ' failed'}${
 				event.seconds === undefined ? '' : `, ${formatDuration(event.seconds)}`

@@ -6,7 +6,7 @@ import { menuButton } from './menuButton.ts';
 import type { TreeModel } from './treeModel.ts';
 import type { TreePane } from './treePane.ts';
 
-/** What is drawn or known, as files and as text. */
+/** Export menu: pictures, data and text. */
 export class ExportMenu {
 	readonly element: HTMLElement;
 
@@ -15,7 +15,7 @@ export class ExportMenu {
 			model.post({ type: 'export', format, content });
 		this.element = menuButton('Export', 'download', [
 			{
-				label: 'Picture of all that is open (SVG)',
+				label: 'Expanded tree (SVG)',
 				run: () => {
 					const at = pane();
 					if (at?.drawn)
@@ -23,28 +23,28 @@ export class ExportMenu {
 				},
 			},
 			{
-				label: 'Picture of what is in view (PNG)',
+				label: 'Current view (PNG)',
 				run: () => {
 					const at = pane();
 					if (at?.drawn) post('png', pngOf(at.canvas, at.palette.theme.background));
 				},
 			},
 			{
-				label: 'All nodes with their statistics (JSON)',
+				label: 'All nodes with statistics (JSON)',
 				run: () => {
 					const side = model.current;
 					if (side !== null) post('json', jsonExport(side.shown));
 				},
 			},
 			{
-				label: 'Flowchart of what is open (Mermaid)',
+				label: 'Expanded tree as flowchart (Mermaid)',
 				run: () => {
 					const at = pane();
 					if (at?.drawn) post('mermaid', mermaidExport(at.drawn.scene));
 				},
 			},
 			{
-				label: 'Copy the path to the chosen node',
+				label: 'Copy path to selected node',
 				run: () => {
 					const side = model.current;
 					if (side === null) return;

@@ -3,30 +3,30 @@ import { showDialog } from '../lib/dialog.ts';
 import { element } from '../lib/dom.ts';
 
 const keys: readonly (readonly [keys: string, what: string])[] = [
-	['g', 'To the tree'],
-	['→ ←', 'Child (opens what is closed), parent'],
-	['↑ ↓', 'Sibling before, sibling after; downwards layouts turn these'],
+	['g', 'Focus the tree'],
+	['→ ←', 'Child (expands collapsed nodes), parent'],
+	['↑ ↓', 'Previous, next sibling (swapped with ← → in downward layouts)'],
 	['Home, End', 'Root, end of the best path'],
-	['Enter or Space', 'Open or close what is below'],
-	['Shift + arrows', 'Move the picture'],
-	['+ − 0', 'Zoom in, zoom out, show all of it'],
-	['/', 'Search; Enter and Shift + Enter go through the hits'],
+	['Enter or Space', 'Expand or collapse'],
+	['Shift + arrows', 'Pan'],
+	['+ − 0', 'Zoom in, zoom out, fit'],
+	['/', 'Search; Enter and Shift + Enter step through hits'],
 	['n, Shift + n', 'Next hit, previous hit'],
-	['[ ]', 'One event back, one event on'],
-	['p', 'Play or pause the replay'],
+	['[ ]', 'Previous event, next event'],
+	['p', 'Play or pause replay'],
 	['l', 'Follow the end of the log'],
-	['?', 'This help'],
+	['?', 'Keyboard shortcuts'],
 ];
 
-/** The keys of the page. */
+/** Dialog with the keyboard shortcuts of the page. */
 export class HelpDialog {
 	readonly element: HTMLDialogElement;
 
 	constructor() {
 		this.element = element(
 			'dialog',
-			{ class: 'help', aria: { label: 'Keys' } },
-			element('h2', null, 'Keys'),
+			{ class: 'help', aria: { label: 'Keyboard shortcuts' } },
+			element('h2', null, 'Keyboard shortcuts'),
 			element(
 				'dl',
 				{ class: 'facts-list' },
@@ -35,7 +35,7 @@ export class HelpDialog {
 			element(
 				'p',
 				{ class: 'quiet' },
-				'With the mouse: the wheel zooms, dragging moves, a click chooses a node, a double click opens or closes it.',
+				'Mouse: scroll to zoom, drag to pan, click to select a node, double-click to expand or collapse it.',
 			),
 			button({ label: 'Close', onClick: () => this.element.close() }).element,
 		);

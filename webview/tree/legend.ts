@@ -28,7 +28,7 @@ function symbol(
 	return svg;
 }
 
-/** What colors, shapes and marks mean; only those that the tree has. */
+/** Legend of the colors, shapes and marks that occur in the tree. */
 export class Legend {
 	readonly element = element('div', { class: 'legend', role: 'group', aria: { label: 'Legend' } });
 	#key = '';
@@ -73,7 +73,7 @@ export class Legend {
 						{ d: circle, stroke: foreground },
 						{ d: circle, stroke: foreground, scale: 1.7 },
 					]),
-					'Ended',
+					'Terminal',
 				),
 			);
 		if (has(mark.right)) items.push(item(symbol([{ d: checkMark, stroke: palette.right.css, scale: 1.6 }]), 'Correct'));
@@ -91,9 +91,9 @@ export class Legend {
 			);
 		if (has(mark.merged))
 			items.push(item(symbol([{ d: circle, stroke: foreground, scale: 1.5, dash: '0.5 0.5' }]), 'Merged'));
-		if (has(mark.person)) items.push(item(symbol([{ d: circle, fill: palette.person.css }]), 'By a person'));
+		if (has(mark.person)) items.push(item(symbol([{ d: circle, fill: palette.person.css }]), 'By user'));
 		if (has(mark.same)) {
-			items.push(item(symbol([{ d: circle, stroke: palette.accent.css, scale: 1.8 }]), 'The same answer'));
+			items.push(item(symbol([{ d: circle, stroke: palette.accent.css, scale: 1.8 }]), 'Same answer'));
 		}
 		if (has(mark.hit)) items.push(item(symbol([{ d: circle, stroke: palette.hit.css, scale: 1.8 }]), 'Found'));
 		fill(this.element, ...items);
@@ -103,7 +103,7 @@ export class Legend {
 	#scale({ colouring, range }: Scene, palette: Palette): HTMLElement {
 		if (colouring === 'role') return element('span');
 		const name = colouringNames[colouring];
-		if (range === null) return element('span', { class: 'legend-item quiet' }, `${name}: none is known`);
+		if (range === null) return element('span', { class: 'legend-item quiet' }, `${name}: no values`);
 		const canvas = element('canvas', {
 			class: 'legend-ramp',
 			role: 'img',

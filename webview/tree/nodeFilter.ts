@@ -1,19 +1,19 @@
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
 export const nodeFilters = ['all', 'open', 'answers', 'visited', 'best', 'person'] as const;
-/** Which nodes are shown; the ways to them are in any case. */
+/** Filters of nodes; ancestors of matching nodes are always shown. */
 export type NodeFilter = (typeof nodeFilters)[number];
 
 export const nodeFilterNames: Readonly<Record<NodeFilter, string>> = {
 	all: 'All nodes',
 	open: 'Not pruned',
-	answers: 'Ways to answers',
+	answers: 'Paths to answers',
 	visited: 'Visited',
 	best: 'Best path',
-	person: 'Made by a person',
+	person: 'Made by user',
 };
 
-/** undefined: all are wanted. */
+/** undefined: no filter. */
 export function wantedBy(filter: NodeFilter, tree: SearchTree): ((node: TreeNode) => boolean) | undefined {
 	switch (filter) {
 		case 'all':
@@ -21,7 +21,7 @@ export function wantedBy(filter: NodeFilter, tree: SearchTree): ((node: TreeNode
 		case 'open': {
 			const pruned = new Uint8Array(tree.nodes.length);
 			for (const { id, pruned: reason, parents } of tree.nodes) {
-				// What hangs below a pruned node is not gone on with either.
+				// Descendants of pruned nodes count as pruned.
 				if (reason !== null || (parents[0] !== undefined && pruned[parents[0]] === 1)) pruned[id] = 1;
 			}
 			return ({ id }) => pruned[id] === 0;

@@ -1,7 +1,7 @@
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
 export const colourings = ['value', 'score', 'visits', 'prior', 'entropy', 'role'] as const;
-/** What the color of a node says. */
+/** Metrics that color nodes. */
 export type Colouring = (typeof colourings)[number];
 
 export const colouringNames: Readonly<Record<Colouring, string>> = {
@@ -14,14 +14,14 @@ export const colouringNames: Readonly<Record<Colouring, string>> = {
 };
 
 export const colouringWords: Readonly<Record<Exclude<Colouring, 'role'>, string>> = {
-	value: 'Mean or greatest of the values that were backed up through the node',
-	score: 'The last value that a scorer gave the node',
-	visits: 'Simulations that went through the node, in powers of ten',
+	value: 'Mean or max of the backed-up values',
+	score: 'Last score of the node',
+	visits: 'Simulations through the node, on a log scale',
 	prior: 'Probability among its siblings',
-	entropy: 'Entropy of the next-token distribution, mean over the tokens of the step, in nats',
+	entropy: 'Mean next-token entropy over the tokens of the step, in nats',
 };
 
-/** What a node has of it; null: nothing. Visits as their logarithm, for a few nodes have most of them. */
+/** The metric of a node; null: none. Visits are logarithmic, as a few nodes have most of them. */
 export function measureOf(tree: SearchTree, node: TreeNode, colouring: Exclude<Colouring, 'role'>): number | null {
 	switch (colouring) {
 		case 'value':

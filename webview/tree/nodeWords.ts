@@ -4,7 +4,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { wordsOf } from './draw/nodeLabel.ts';
 import { roleNames } from './draw/nodeShapes.ts';
 
-/** A node in a sentence, for those who hear it and for the box at the pointer. */
+/** Description of a node for screen readers and the hover box. */
 export function describeNode(tree: SearchTree, node: TreeNode, hidden: number, isBest: boolean): string {
 	const q = tree.q(node.id);
 	const count = (n: number, one: string, many = `${one}s`): string => `${formatCount(n)} ${n === 1 ? one : many}`;
@@ -17,8 +17,8 @@ export function describeNode(tree: SearchTree, node: TreeNode, hidden: number, i
 		node.prior !== null && `prior ${formatNumber(node.prior, 3)}`,
 		isBest && 'on the best path',
 		node.pruned !== null && `pruned: ${plainLabel(node.pruned, 60)}`,
-		node.mergedInto !== null && `the same as node ${node.mergedInto}`,
-		node.by === 'person' && 'made by a person',
+		node.mergedInto !== null && `merged into node ${node.mergedInto}`,
+		node.by === 'person' && 'made by user',
 		hidden > 0
 			? `${count(hidden, 'node')} below not shown`
 			: node.children.length > 0 && count(node.children.length, 'child', 'children'),

@@ -1,11 +1,11 @@
-import { formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
+import { formatCounted, formatDuration } from '../../src/base/format.ts';
 import { stopText } from '../../src/core/search/stopText.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText, setTitle } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { TreeModel } from './treeModel.ts';
 
-/** What is shown, how far the search is, and what can be done with it as a whole. */
+/** Title, progress and actions of the search. */
 export class PageHeader {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
@@ -30,14 +30,14 @@ export class PageHeader {
 		this.#more = button({
 			label: 'Run More…',
 			icon: 'resume',
-			title: 'Let the search go on with a further budget',
+			title: 'Continue the search with additional budget',
 			onClick: () => model.post({ type: 'more' }),
 		});
 		this.#stop = button({ label: 'Stop', icon: 'stop', onClick: () => model.post({ type: 'stop' }) });
 		this.#compare = button({
 			label: 'Compare…',
 			icon: 'compare',
-			title: 'Show another tree beside this one',
+			title: 'Show another tree side by side',
 			onClick: () => model.post(model.other === null ? { type: 'compare' } : { type: 'closeOther' }),
 		});
 		this.element = element(
@@ -55,7 +55,7 @@ export class PageHeader {
 				this.#compare.element,
 				exportMenu,
 				button({
-					label: 'Open the Log as Text',
+					label: 'Open Log as Text',
 					icon: 'log',
 					appearance: 'icon',
 					onClick: () => model.post({ type: 'openLog' }),
@@ -72,7 +72,7 @@ export class PageHeader {
 		setText(this.#title, plainLabel(source.title, 200) || 'Search tree');
 		setTitle(this.#title, plainLabel(source.path, 500));
 		const { outcome } = latest;
-		const state = source.running ? 'running' : outcome !== null ? 'ended' : complete ? 'not ended' : 'loading';
+		const state = source.running ? 'running' : outcome !== null ? 'completed' : complete ? 'incomplete' : 'loading';
 		setText(this.#state, state);
 		this.#state.className = `badge state ${source.running ? 'right' : ''}`;
 		this.#trees.setHidden(source.trees.length < 2);
@@ -89,18 +89,18 @@ export class PageHeader {
 		this.#more.setDisabled(why !== null);
 		this.#stop.setHidden(!source.running);
 		this.#compare.setLabel(other === null ? 'Compare…' : 'Stop Comparing');
-		setText(this.#why, why === null ? '' : `Cannot go on: ${why}`);
+		setText(this.#why, why === null ? '' : `Cannot continue: ${why}`);
 		const at = main.events.at(-1)?.at ?? null;
 		const facts = [
 			latest.start === null ? null : plainLabel(latest.start.strategy, 60),
 			latest.start === null ? null : plainLabel(latest.start.policy.name, 60),
 			source.foreign === null ? null : `written by ${plainLabel(source.foreign, 60)}`,
 			formatCounted(latest.nodeCount, 'node'),
-			`${formatCount(main.events.length)} events`,
+			formatCounted(main.events.length, 'event'),
 			at === null ? null : formatDuration(at),
 			outcome?.answer == null ? null : `answer ${plainLabel(outcome.answer, 80)}`,
 			outcome === null ? null : stopText[outcome.stop],
-			source.faults.length === 0 ? null : `${formatCount(source.faults.length)} faults of the file`,
+			source.faults.length === 0 ? null : formatCounted(source.faults.length, 'parse error'),
 		].filter((words) => words !== null);
 		fill(this.#facts, facts.join(' · '));
 	}

@@ -1,10 +1,10 @@
 import type { TreeEvent } from '../../src/protocol/treeLog.ts';
 
-/** Events a second; `recorded`: as fast as they happened. */
+/** Events per second; `recorded`: original speed. */
 export const speeds = ['recorded', 2, 10, 50, 250, 1000] as const;
 export type Speed = (typeof speeds)[number];
 
-/** Where a replay is: events, whole and in part, and the time of the log. */
+/** Replay position: events, fraction of the next event, and log time. */
 export interface PlayState {
 	readonly moment: number;
 	/** Part of the next event that has gone by, or seconds since the last one. */

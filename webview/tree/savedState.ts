@@ -6,7 +6,7 @@ import { colourings } from './nodeMeasures.ts';
 
 const id = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** What outlives the window: which tree, how it was drawn and what was looked at; nothing of its texts. */
+/** State that survives a reload of the window: tree, settings and selection, never texts. */
 export const savedStateSchema = v.object({
 	...treeStateSchema.entries,
 	options: v.object({
@@ -19,7 +19,7 @@ export const savedStateSchema = v.object({
 		minimap: v.boolean(),
 	}),
 	selected: v.nullable(id),
-	/** Opened and closed by the person: number of the node, open. */
+	/** Expanded and collapsed by the user: node number, expanded. */
 	chosen: v.pipe(v.array(v.tuple([id, v.boolean()])), v.maxLength(500)),
 	tab: v.pipe(v.string(), v.maxLength(20)),
 });

@@ -7,16 +7,17 @@ import { describeEvent, eventNames } from './eventWords.ts';
 import { advance, type PlayState, type Speed, speeds } from './player.ts';
 import type { Change, TreeModel } from './treeModel.ts';
 
-const speedNames = (speed: Speed): string => (speed === 'recorded' ? 'As recorded' : `${formatCount(speed)} events/s`);
+const speedNames = (speed: Speed): string =>
+	speed === 'recorded' ? 'Original speed' : `${formatCount(speed)} events/s`;
 
-/** The slider over the events of a search: what happened then, playing, and the way back to the end. */
+/** Replay controls: slider over the events, play, speed, and follow. */
 export class TimeBar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
 	readonly #range = element('input', {
 		class: 'slider time-slider',
 		attributes: { type: 'range', min: 0, max: 0, step: 1 },
-		aria: { label: 'Moment of the search' },
+		aria: { label: 'Replay position' },
 	});
 	readonly #place = element('span', { class: 'time-place' });
 	readonly #words = element('span', { class: 'time-words' });
@@ -36,7 +37,7 @@ export class TimeBar extends Disposable {
 		});
 		this.#play = button({ label: 'Play', icon: 'play', appearance: 'icon', onClick: () => this.toggle() });
 		this.#live = button({
-			label: 'Follow the end',
+			label: 'Follow new events',
 			icon: 'follow',
 			appearance: 'icon',
 			pressed: true,
@@ -46,7 +47,7 @@ export class TimeBar extends Disposable {
 			},
 		});
 		const speed = dropdown({
-			label: 'Speed of the replay',
+			label: 'Replay speed',
 			choices: speeds.map((value) => ({ value: String(value), label: speedNames(value) })),
 			value: String(this.#speed),
 			onChange: (value) => {
@@ -56,10 +57,10 @@ export class TimeBar extends Disposable {
 		this.element = element(
 			'section',
 			{ class: 'time-bar', aria: { label: 'Replay' } },
-			button({ label: 'To the beginning', icon: 'reset', appearance: 'icon', onClick: () => this.#jump(1) }).element,
-			button({ label: 'One event back', icon: 'previous', appearance: 'icon', onClick: () => this.step(-1) }).element,
+			button({ label: 'Go to start', icon: 'reset', appearance: 'icon', onClick: () => this.#jump(1) }).element,
+			button({ label: 'Previous event', icon: 'previous', appearance: 'icon', onClick: () => this.step(-1) }).element,
 			this.#play.element,
-			button({ label: 'One event on', icon: 'next', appearance: 'icon', onClick: () => this.step(1) }).element,
+			button({ label: 'Next event', icon: 'next', appearance: 'icon', onClick: () => this.step(1) }).element,
 			this.#range,
 			this.#live.element,
 			speed.element,
@@ -69,7 +70,7 @@ export class TimeBar extends Disposable {
 		this.register(toDisposable(() => frames.cancel(this.#frame)));
 	}
 
-	/** Plays from where it is; from the beginning when it is at the end. */
+	/** Plays from the current position, or from the start if at the end. */
 	toggle(): void {
 		if (this.#state !== null) {
 			this.pause();
@@ -133,7 +134,7 @@ export class TimeBar extends Disposable {
 		const moment = side?.moment ?? 0;
 		const time = event === null ? '' : `, ${formatDuration(event.at)}`;
 		setText(this.#place, `Event ${formatCount(moment)} of ${formatCount(count)}${time}`);
-		if (event === null) fill(this.#words, 'Nothing has happened yet.');
+		if (event === null) fill(this.#words, 'No events yet.');
 		else {
 			fill(
 				this.#words,

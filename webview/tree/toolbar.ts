@@ -8,8 +8,8 @@ import { type Colouring, colouringNames, colourings } from './nodeMeasures.ts';
 import type { TreeModel } from './treeModel.ts';
 
 const layoutNames: Readonly<Record<LayoutKind, string>> = {
-	tidy: 'Tidy, to the right',
-	down: 'Tidy, downwards',
+	tidy: 'Tidy, rightward',
+	down: 'Tidy, downward',
 	radial: 'Radial',
 	indented: 'Indented',
 	timeline: 'Timeline',
@@ -18,7 +18,7 @@ const layoutNames: Readonly<Record<LayoutKind, string>> = {
 
 const details: readonly (readonly [Detail, string])[] = [
 	['automatic', 'Largest branches'],
-	['all', 'All nodes open'],
+	['all', 'Expand all'],
 	[1, 'Depth 1'],
 	[2, 'Depth 2'],
 	[3, 'Depth 3'],
@@ -32,7 +32,7 @@ export interface ToolbarActions {
 	help(): void;
 }
 
-/** How the tree is drawn, and the search in it. */
+/** View settings of the tree, and search. */
 export class Toolbar {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
@@ -62,7 +62,7 @@ export class Toolbar {
 			onChange: (value) => model.setOptions({ colouring: value as Colouring }),
 		});
 		this.#detail = dropdown({
-			label: 'Open',
+			label: 'Expand',
 			choices: details.map(([value, label]) => ({ value: String(value), label })),
 			value: 'automatic',
 			onChange: (value) =>
@@ -75,10 +75,10 @@ export class Toolbar {
 			onChange: (value) => model.setOptions({ filter: nodeFilters.find((filter) => filter === value) ?? 'all' }),
 		});
 		this.#unit = dropdown({
-			label: 'Axis of the timeline',
+			label: 'Timeline axis',
 			choices: [
-				{ value: 'events', label: 'by event' },
-				{ value: 'seconds', label: 'by time' },
+				{ value: 'events', label: 'By event' },
+				{ value: 'seconds', label: 'By time' },
 			],
 			value: 'events',
 			onChange: (value) => model.setOptions({ timeUnit: value === 'seconds' ? 'seconds' : 'events' }),
@@ -132,8 +132,9 @@ export class Toolbar {
 				{ class: 'zoom-group' },
 				button({ label: 'Zoom out', icon: 'minus', appearance: 'icon', onClick: () => actions.zoom(1 / 1.5) }).element,
 				button({ label: 'Zoom in', icon: 'plus', appearance: 'icon', onClick: () => actions.zoom(1.5) }).element,
-				button({ label: 'Show all of it', icon: 'fit', appearance: 'icon', onClick: () => actions.fit() }).element,
-				button({ label: 'Keys and marks', icon: 'help', appearance: 'icon', onClick: () => actions.help() }).element,
+				button({ label: 'Fit to view', icon: 'fit', appearance: 'icon', onClick: () => actions.fit() }).element,
+				button({ label: 'Keyboard shortcuts', icon: 'help', appearance: 'icon', onClick: () => actions.help() })
+					.element,
 			),
 		);
 	}

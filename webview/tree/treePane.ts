@@ -90,7 +90,7 @@ export class TreePane extends Disposable {
 		this.#model = model;
 		this.side = side;
 		this.#palette = paletteOf(theme.theme);
-		this.#stage = new AccessibleTree(side === 'main' ? 'Search tree' : 'The other search tree');
+		this.#stage = new AccessibleTree(side === 'main' ? 'Search tree' : 'Other search tree');
 		this.#minimap = new Minimap((x, y) => {
 			const { kx, ky } = this.#camera;
 			const { width, height } = this.#size;

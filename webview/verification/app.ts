@@ -12,7 +12,7 @@ import type { Change, ResultsModel } from './resultsModel.ts';
 import { absenceView, failureNotice } from './statusNotice.ts';
 import { VerificationView } from './verificationView.ts';
 
-/** The panel as a whole: the header, what is wrong, and the view of the result that there is. */
+/** The verification panel: header, notice, and the view of the current result. */
 export class App extends Disposable {
 	readonly #model: ResultsModel;
 	readonly #live = this.register(new LiveRegion());
@@ -86,7 +86,7 @@ export class App extends Disposable {
 
 	#sayPhase(): void {
 		const { phase } = this.#model.status;
-		if (this.#phase !== '' && this.#phase !== phase && phase === 'done') this.#live.announce('The results are new');
+		if (this.#phase !== '' && this.#phase !== phase && phase === 'done') this.#live.announce('Results updated');
 		this.#phase = phase;
 	}
 

@@ -35,7 +35,7 @@ export function outcomeCounts(
 	return counts;
 }
 
-/** What an attacker got out of the reward: findings with their evidence and fix, and every probe. */
+/** Audit results: findings with evidence and fix, and all probes. */
 export class AuditView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -90,8 +90,8 @@ export class AuditView extends Disposable {
 			);
 		const words =
 			rows === 0
-				? 'There was no row to try them on.'
-				: `${probes.length} probes on ${formatCount(rows)} rows; an honest correct answer scores ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
+				? 'No rows to run probes on.'
+				: `${formatCounted(probes.length, 'probe')} on ${formatCounted(rows, 'row')}; honest correct answers score ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
 		fill(this.#verdict, ...parts.flatMap((part) => [part, ' ']), element('span', { class: 'quiet' }, words));
 	}
 
@@ -101,8 +101,8 @@ export class AuditView extends Disposable {
 			const held = outcomeCounts(probes).held;
 			const words =
 				held === 0
-					? 'No probe could be tried.'
-					: `None of the ${held} probes that could be tried scored as high as an honest correct answer.`;
+					? 'No probe was applicable.'
+					: `None of the ${formatCounted(held, 'applicable probe')} scored as high as an honest correct answer.`;
 			fill(this.#findings, element('p', null, words));
 			return;
 		}
@@ -110,7 +110,7 @@ export class AuditView extends Disposable {
 		fill(this.#findings, ...clusterFindings(numbered).map((cluster) => this.#cluster(cluster)));
 	}
 
-	/** Findings of one cause: the worst as the example, the others on request. */
+	/** Findings with the same cause: the worst one, the others collapsed. */
 	#cluster({ cause, findings }: FindingCluster<{ finding: Finding; number: number; cause: string }>): HTMLElement {
 		const [example, ...others] = findings.map(({ finding, number }, i) => this.#finding(finding, number, i === 0));
 		return element(

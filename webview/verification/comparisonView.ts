@@ -16,14 +16,14 @@ const rowHeight = 28;
 const ranks = { lost: 0, gained: 1, alive: 2, dead: 3 } as const;
 const words = { lost: 'loses', gained: 'gains', alive: 'alive', dead: 'dead' } as const;
 
-/** Groups that lose variance first, then those that gain it, then the least alike. Pure. */
+/** Sorts killed groups first, then revived ones, then by lowest rank correlation. Pure. */
 export function sortGroups(groups: readonly ComparedGroup[]): ComparedGroup[] {
 	return groups.toSorted(
 		(a, b) => ranks[a.variance] - ranks[b.variance] || (a.rankCorrelation ?? 2) - (b.rankCorrelation ?? 2),
 	);
 }
 
-/** Two rewards on the same rollouts: what changes in numbers, in groups, and in each rollout. */
+/** Two rewards on the same rollouts: changes in statistics, groups and rollouts. */
 export class ComparisonView extends Disposable {
 	readonly element: HTMLElement;
 	readonly rows: RowsPanel;
@@ -48,7 +48,7 @@ export class ComparisonView extends Disposable {
 		);
 		this.#list = this.register(
 			new SelectionList({
-				label: 'Groups: place, standard deviation before and after, rank correlation, variance',
+				label: 'Groups: step and group, standard deviation before and after, rank correlation, variance',
 				class: 'compared-list',
 				rowHeight,
 				draw: (row, i) => drawGroup(row, this.#groups[i] as ComparedGroup),
@@ -56,9 +56,9 @@ export class ComparisonView extends Disposable {
 			}),
 		);
 		this.#all = button({ label: 'All groups', onClick: () => model.setFilters({ group: null }) });
-		this.#open = button({ label: 'Open its rollouts', icon: 'rollouts', onClick: () => this.#openGroup() });
+		this.#open = button({ label: 'Open rollouts', icon: 'rollouts', onClick: () => this.#openGroup() });
 		this.rows = this.register(new RowsPanel(model, 'comparison', say));
-		const names = ['Group', 'Std before', 'after', 'Rank corr.', 'Variance'];
+		const names = ['Group', 'SD before', 'SD after', 'Rank corr.', 'Variance'];
 		this.element = element(
 			'div',
 			{ class: 'view' },
@@ -86,10 +86,7 @@ export class ComparisonView extends Disposable {
 			this.#groups = sortGroups(content.groups);
 			const { gained, lost } = content.summary;
 			const count = formatCount(content.groups.length);
-			setText(
-				this.#note,
-				`${count} groups: ${gained} gain variance, ${lost} lose it. Choose one to see its rollouts alone.`,
-			);
+			setText(this.#note, `${count} groups: ${gained} revived, ${lost} killed. Select one to see only its rollouts.`);
 		}
 		if (changes.has('groups')) {
 			const at = filters.group === null ? -1 : this.#groups.findIndex((group) => keyOf(group) === filters.group);

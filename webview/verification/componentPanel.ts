@@ -1,4 +1,4 @@
-import { formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { RowSummary, VerificationContent } from '../../src/protocol/verificationMessages.ts';
 import { element, fill } from '../lib/dom.ts';
 import { signedBar } from '../lib/signedBar.ts';
@@ -6,16 +6,16 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { panel } from './panel.ts';
 import type { ResultsModel } from './resultsModel.ts';
 
-/** Why a correlation is not defined, in words. Pure. */
+/** Why a correlation is undefined. Pure. */
 export function whyUndefined(rows: readonly Pick<RowSummary, 'value' | 'others'>[], name: string): string {
 	const both = rows.flatMap(({ value, others }) => {
 		const other = Object.hasOwn(others, name) ? (others[name] ?? null) : null;
 		return value === null || other === null ? [] : [[value, other] as const];
 	});
-	if (both.length < 3) return `fewer than 3 rows where both have a value (${both.length})`;
+	if (both.length < 3) return `fewer than 3 rows with both values (${both.length})`;
 	const constant = (side: 0 | 1) => both.every((pair) => pair[side] === both[0]?.[side]);
-	if (constant(0)) return 'this reward is constant on the rows where both have a value';
-	return constant(1) ? 'it is constant on the rows where both have a value' : 'not defined';
+	if (constant(0)) return 'this reward is constant on these rows';
+	return constant(1) ? 'the other reward is constant on these rows' : 'not defined';
 }
 
 /** Lines as ranges: "3", "5–7". Pure. */
@@ -31,7 +31,7 @@ export function lineRanges(lines: readonly number[]): { readonly first: number; 
 
 const mostRanges = 12;
 
-/** How the reward goes along with the others of the recipe, and which of its lines no row reached. */
+/** Correlation with the recipe's other rewards, and line coverage. */
 export class ComponentPanel {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -44,7 +44,7 @@ export class ComponentPanel {
 			'div',
 			{ class: 'panel-pair' },
 			panel('Correlation with other rewards', null, this.#correlations),
-			panel('Lines reached', null, this.#coverage),
+			panel('Line coverage', null, this.#coverage),
 		);
 	}
 
@@ -56,7 +56,7 @@ export class ComponentPanel {
 	#drawCorrelations({ statistics }: VerificationContent): void {
 		const entries = Object.entries(statistics.correlation);
 		if (entries.length === 0) {
-			const why = 'There is no other reward to compare with: no recipe names others beside this one.';
+			const why = 'No other rewards to compare with. No recipe uses this reward together with others.';
 			fill(this.#correlations, element('p', { class: 'quiet' }, why));
 			return;
 		}
@@ -77,7 +77,7 @@ export class ComponentPanel {
 			element(
 				'table',
 				{ class: 'plain-table' },
-				element('caption', { class: 'quiet' }, "Pearson's r over rows where both have a value, −1 to 1"),
+				element('caption', { class: 'quiet' }, "Pearson's r over rows with both values, −1 to 1"),
 				element('tbody', null, ...rows),
 			),
 		);
@@ -85,16 +85,19 @@ export class ComponentPanel {
 
 	#drawCoverage({ coverage }: VerificationContent): void {
 		if (coverage === null) {
-			fill(this.#coverage, element('p', { class: 'quiet' }, 'Which lines the rows reach was not measured.'));
+			fill(this.#coverage, element('p', { class: 'quiet' }, 'Line coverage was not measured.'));
 			return;
 		}
 		const reached = new Set(coverage.reached);
 		const missed = lineRanges(coverage.lines.filter((line) => !reached.has(line)));
 		if (missed.length === 0) {
-			fill(this.#coverage, element('p', null, `Every line that can run was reached (${coverage.lines.length}).`));
+			fill(
+				this.#coverage,
+				element('p', null, `All ${formatCounted(coverage.lines.length, 'executable line')} covered.`),
+			);
 			return;
 		}
-		const words = `${coverage.lines.length - reached.size} of ${coverage.lines.length} lines were reached by no row: what they do is untested.`;
+		const words = `${coverage.lines.length - reached.size} of ${formatCounted(coverage.lines.length, 'line')} not covered by any row.`;
 		const links = missed.slice(0, mostRanges).map(({ first, last }) => {
 			const name = first === last ? `line ${first}` : `lines ${first}–${last}`;
 			const link = element('button', { class: 'link', attributes: { type: 'button' } }, name);

@@ -4,14 +4,14 @@ import { type RowSource, rowSources } from '../../src/protocol/verification.ts';
 import type { RowSummary } from '../../src/protocol/verificationMessages.ts';
 
 export const sourceNames: Readonly<Record<RowSource, string>> = {
-	gold: 'right answer',
-	wrong: 'wrong answer',
+	gold: 'correct answer',
+	wrong: 'incorrect answer',
 	case: 'case',
 	rollout: 'rollout',
 	selection: 'selection',
 };
 
-/** One column of the histogram. */
+/** One bin of the histogram. */
 export interface Bin {
 	readonly low: number;
 	readonly high: number;
@@ -25,11 +25,11 @@ export interface Distribution {
 	readonly bins: readonly Bin[];
 	/** Sources with values, in their order. */
 	readonly sources: readonly RowSource[];
-	/** Rows in the highest column. */
+	/** Rows in the largest bin. */
 	readonly highest: number;
 }
 
-/** How the values are distributed, and where they come from. Pure. */
+/** Histogram of the values by source. Pure. */
 export function distribution(rows: readonly Pick<RowSummary, 'value' | 'source'>[], bins = 20): Distribution {
 	const valued = rows.filter((row) => row.value !== null);
 	const found = histogram(
@@ -67,7 +67,7 @@ export function binLabel({ low, high }: Pick<Bin, 'low' | 'high'>): string {
 	return low === high ? formatNumber(low, 3) : `${formatNumber(low, 3)} to ${formatNumber(high, 3)}`;
 }
 
-/** "12 rows: 8 right answer, 4 wrong answer" */
+/** "12 rows: 8 correct answer, 4 incorrect answer" */
 export function binWords({ total, counts }: Bin, sources: readonly RowSource[]): string {
 	const parts = sources
 		.filter((source) => counts[source] > 0)

@@ -6,17 +6,17 @@ import { type Bin, binLabel, binWords, type Distribution, distribution, sourceNa
 import { panel } from './panel.ts';
 import type { ResultsModel } from './resultsModel.ts';
 
-/** Columns that are few enough for a name below each. */
+/** Max bins with a label each. */
 const named = 7;
 
-/** How the values are distributed: columns by source, and the same as a table. A column shows its rows. */
+/** Histogram by source, also as a table. A click on a bin shows its rows. */
 export class DistributionChart extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
 	readonly #columns = element('div', {
 		class: 'columns',
 		role: 'group',
-		aria: { label: 'Distribution of the values' },
+		aria: { label: 'Distribution of values' },
 	});
 	readonly #axis = element('div', { class: 'axis', aria: { hidden: true } });
 	readonly #legend = element('div', { class: 'legend' });
@@ -36,7 +36,7 @@ export class DistributionChart extends Disposable {
 			this.#columns,
 			this.#axis,
 			this.#legend,
-			element('details', null, element('summary', null, 'As a table'), this.#table),
+			element('details', null, element('summary', null, 'Show as table'), this.#table),
 		);
 		this.element = panel('Distribution', null, this.#nothing, this.#chart);
 	}
@@ -87,7 +87,7 @@ export class DistributionChart extends Disposable {
 		this.#focus.settle();
 	}
 
-	/** Marks the column whose rows are shown. */
+	/** Marks the bin whose rows are shown. */
 	mark(): void {
 		const { range } = this.#model.filters;
 		for (const [i, node] of [...this.#columns.children].entries()) {

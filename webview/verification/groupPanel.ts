@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatCount, formatNumber } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatNumber } from '../../src/base/format.ts';
 import { type GroupSpread, groupSpreads } from '../../src/core/reward/verification/groupSpread.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, setText, unseen } from '../lib/dom.ts';
@@ -21,7 +21,7 @@ export function sortSpreads(spreads: readonly GroupSpread[], order: GroupOrder):
 	return spreads.toSorted((a, b) => sign * (key(a) - key(b)));
 }
 
-/** How far each group's values lie apart; a chosen group's rows are shown alone. */
+/** Spread of values in each group; selecting a group filters the rows. */
 export class GroupPanel extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -47,7 +47,7 @@ export class GroupPanel extends Disposable {
 			}),
 		);
 		this.#order = dropdown({
-			label: 'Order of groups',
+			label: 'Sort groups',
 			choices: [
 				{ value: 'narrow', label: 'Narrowest first' },
 				{ value: 'wide', label: 'Widest first' },
@@ -89,8 +89,8 @@ export class GroupPanel extends Disposable {
 		setText(
 			this.#count,
 			none
-				? 'No group has two rows with a value: there is nothing to compare.'
-				: `${formatCount(this.#sorted.length)} groups, ${dead === 0 ? 'none' : formatCount(dead)} dead`,
+				? 'No group has two rows with a value.'
+				: `${formatCounted(this.#sorted.length, 'group')}, ${dead === 0 ? 'none' : formatCount(dead)} dead`,
 		);
 	}
 

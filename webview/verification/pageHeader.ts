@@ -11,10 +11,10 @@ const partNames: Readonly<Record<ResultPart, string>> = {
 	rollouts: 'Recorded rollouts',
 	selection: 'Selected text',
 };
-const againNames = { verification: 'Verify again', audit: 'Audit again', comparison: 'Compare again' } as const;
+const againNames = { verification: 'Verify Again', audit: 'Audit Again', comparison: 'Compare Again' } as const;
 const phaseWords = { idle: '', loading: 'Loading…', running: 'Running…', done: '', failed: 'Failed' } as const;
 
-/** What the page is about, on which data, how fresh it is, and what can be done. */
+/** Reward, data, freshness, and actions. */
 export class PageHeader extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -38,7 +38,7 @@ export class PageHeader extends Disposable {
 		const view = (label: string, to: ResultsView) =>
 			button({ label, onClick: () => model.post({ type: 'openView', view: to }) });
 		this.#again = button({
-			label: 'Verify again',
+			label: 'Verify Again',
 			icon: 'reset',
 			appearance: 'primary',
 			onClick: () => model.post({ type: 'again' }),
@@ -99,11 +99,11 @@ export class PageHeader extends Disposable {
 
 	updateStatus(): void {
 		const { status, busy, loading } = this.#model;
-		const stale = status.stale ? element('span', { class: 'badge warning' }, 'Stale: the file has changed') : null;
-		const words = loading > 0 ? 'Reading rows…' : phaseWords[status.phase];
+		const stale = status.stale ? element('span', { class: 'badge warning' }, 'Outdated: file changed') : null;
+		const words = loading > 0 ? 'Loading rows…' : phaseWords[status.phase];
 		fill(this.#phase, words !== '' && element('span', { class: 'badge' }, words), stale);
 		this.#cancel.setHidden(!busy);
-		// Where there is nothing yet, what to do stands in the middle of the page.
+		// Without a result, the empty state has the actions.
 		this.#again.setHidden(busy || status.result === 0);
 	}
 

@@ -27,7 +27,7 @@ import type { GroupOrder, SavedState } from './savedState.ts';
 
 export type EvidenceAction = 'copyEvidence' | 'openEvidence';
 
-/** What has changed: the parts of the page that show it draw anew. */
+/** What changed; only the affected parts redraw. */
 export type Change = 'place' | 'status' | 'content' | 'rows' | 'row' | 'groups' | 'probes';
 
 type Requests = typeof resultRequests;
@@ -42,7 +42,7 @@ export interface Host {
 
 const noStatus: ResultStatus = { phase: 'idle', failure: null, stale: false, result: 0 };
 
-/** What the panel shows. The truth is the host's; here is what was chosen to be seen of it. */
+/** State of the panel: the extension's results and the user's filters. */
 export class ResultsModel extends Disposable {
 	readonly #host: Host;
 	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());

@@ -1,6 +1,6 @@
 import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
-import { formatCount, formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import { findText } from '../../src/core/trace/findText.ts';
 import type { ComparedSummary, RowSummary, RowTexts } from '../../src/protocol/verificationMessages.ts';
 import { button } from '../lib/controls.ts';
@@ -16,10 +16,10 @@ import type { ResultsModel } from './resultsModel.ts';
 import { changeText, expectationText, valueText } from './rowBadges.ts';
 import { tagsOf } from './traceTags.ts';
 
-/** What is shown of an answer or a stack: the rest can be opened as a text. */
+/** Max characters of an answer or a stack trace; the rest can be opened as text. */
 const longestNote = 20_000;
 
-/** The open row: what came of it, its prompt, its completion as a trace, its answer and its error. */
+/** The open row: value, prompt, completion as a trace, answer and error. */
 export class RowDetail extends Disposable {
 	readonly element = element('article', { class: 'row-detail', tabIndex: -1, aria: { label: 'Open row' } });
 	readonly #model: ResultsModel;
@@ -90,9 +90,9 @@ export class RowDetail extends Disposable {
 				: element('span', { class: 'badge wrong' }, '✗ fails');
 			facts.push(['Expected', element('span', null, `${expectationText(row.expect)} `, verdict)]);
 		}
-		if (row.recorded !== undefined) facts.push(['Recorded by the run', formatNumber(row.recorded, 4)]);
+		if (row.recorded !== undefined) facts.push(['Recorded value', formatNumber(row.recorded, 4)]);
 		for (const [name, value] of Object.entries(row.others)) facts.push([plainLabel(name, 60), formatNumber(value, 4)]);
-		const beside = [sourceNames[row.source], `${formatCount(row.size)} characters`, ...truncationWords(row.truncated)];
+		const beside = [sourceNames[row.source], formatCounted(row.size, 'character'), ...truncationWords(row.truncated)];
 		return head(plainLabel(row.label, 300), beside.join(' · '), facts);
 	}
 
@@ -106,7 +106,7 @@ export class RowDetail extends Disposable {
 				signedBar(value, largest),
 			);
 		const title = `Step ${row.step}, group ${row.group}, completion ${row.index}`;
-		return head(title, [`${formatCount(row.size)} characters`, ...truncationWords(row.truncated)].join(' · '), [
+		return head(title, [formatCounted(row.size, 'character'), ...truncationWords(row.truncated)].join(' · '), [
 			['Before', element('strong', null, formatNumber(row.before, 4))],
 			['After', element('strong', null, formatNumber(row.after, 4), ` (${changeText(row)})`)],
 			['Advantage before', advantage(row.advantageBefore)],
@@ -135,8 +135,8 @@ export class RowDetail extends Disposable {
 			place !== null &&
 				action(`${plainLabel(place.name, 40)}:${place.line}`, 'open', () => model.act('openPlace', index)),
 			action('Open as text', 'log', () => model.act('openText', index)),
-			action('Copy', 'copy', () => model.copy(index, 'completion'), 'The completion was copied'),
-			action('Copy JSON', 'braces', () => model.copy(index, 'json'), 'The row was copied as JSON'),
+			action('Copy', 'copy', () => model.copy(index, 'completion'), 'Completion copied'),
+			action('Copy JSON', 'braces', () => model.copy(index, 'json'), 'Row copied as JSON'),
 		);
 	}
 
@@ -167,7 +167,7 @@ export class RowDetail extends Disposable {
 		const told =
 			faults.length === 0
 				? null
-				: element('p', { class: 'quiet' }, `Form: ${plainLabel(faults.slice(0, 4).join(' '), 400)}`);
+				: element('p', { class: 'quiet' }, `Format: ${plainLabel(faults.slice(0, 4).join(' '), 400)}`);
 		return element('div', { class: 'card-body' }, told, body.element);
 	}
 
@@ -198,7 +198,7 @@ function section(title: string, body: HTMLElement): HTMLElement {
 	return element('section', { class: 'detail-part' }, element('h4', null, title), body);
 }
 
-/** A text that is no trace, with its line breaks; hidden characters by name. */
+/** Plain text with line breaks, invisible characters written out. */
 function note(text: string, label = 'Text'): HTMLElement {
 	const cut = text.length > longestNote ? `${text.slice(0, longestNote)}…` : text;
 	const lines = cut.split('\n').map((line) => plainLine(line));

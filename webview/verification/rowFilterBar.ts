@@ -10,17 +10,17 @@ import type { ResultsModel } from './resultsModel.ts';
 import { activeFilters, type RowFilters } from './rowFilters.ts';
 import type { RowOrder } from './rowOrder.ts';
 
-/** A person types; the rows are searched when they pause. */
+/** Delay between typing and searching. */
 const typingMs = 200;
 
 const verifiedKindNames: readonly Choice[] = [
 	{ value: 'all', label: 'All rows' },
 	{ value: 'errors', label: 'Errors' },
 	{ value: 'failed', label: 'Failed cases' },
-	{ value: 'nulls', label: 'Does not apply (null)' },
-	{ value: 'surprising', label: 'Wrong not below right' },
+	{ value: 'nulls', label: 'Not applicable (null)' },
+	{ value: 'surprising', label: 'Incorrect ≥ correct' },
 	{ value: 'dead', label: 'In dead groups' },
-	{ value: 'different', label: 'Unlike the run' },
+	{ value: 'different', label: 'Different from run' },
 ];
 const comparedKindNames: readonly Choice[] = [
 	{ value: 'all', label: 'All rollouts' },
@@ -34,17 +34,17 @@ const verifiedOrderNames: readonly Choice[] = [
 	{ value: 'value-low', label: 'Lowest value' },
 	{ value: 'value-high', label: 'Highest value' },
 	{ value: 'spread', label: 'Widest group' },
-	{ value: 'label', label: 'By name' },
+	{ value: 'label', label: 'Name' },
 ];
 const comparedOrderNames: readonly Choice[] = [
 	{ value: 'list', label: 'As recorded' },
 	{ value: 'change', label: 'Largest change' },
-	{ value: 'advantage-change', label: 'Largest change of advantage' },
+	{ value: 'advantage-change', label: 'Largest advantage change' },
 	{ value: 'before', label: 'Highest before' },
 	{ value: 'after', label: 'Highest after' },
 ];
 
-/** Search, filters and order of the rows, and how many pass. */
+/** Search, filters and order of rows, with the number of matches. */
 export class RowFilterBar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -74,13 +74,13 @@ export class RowFilterBar extends Disposable {
 		});
 		this.#search.element.classList.add('search');
 		this.#kind = dropdown({
-			label: 'Which rows',
+			label: 'Filter rows',
 			choices: verifying ? verifiedKindNames : comparedKindNames,
 			value: model.filters.kind,
 			onChange: (kind) => model.setFilters({ kind: kind as RowFilters['kind'] }),
 		});
 		this.#source = dropdown({
-			label: 'Where rows come from',
+			label: 'Source',
 			choices: [
 				{ value: 'any', label: 'Any source' },
 				...rowSources.map((source) => ({ value: source, label: firstUpper(sourceNames[source]) })),
@@ -90,7 +90,7 @@ export class RowFilterBar extends Disposable {
 		});
 		this.#source.setHidden(!verifying);
 		this.#order = dropdown({
-			label: 'Order',
+			label: 'Sort',
 			choices: verifying ? verifiedOrderNames : comparedOrderNames,
 			value: model.order,
 			onChange: (order) => model.setOrder(order as RowOrder),
@@ -100,12 +100,12 @@ export class RowFilterBar extends Disposable {
 			? [
 					button({
 						label: 'Worst',
-						title: 'The rows with the lowest values',
+						title: 'Rows with the lowest values',
 						onClick: () => model.showExtreme('value-low'),
 					}),
 					button({
 						label: 'Best',
-						title: 'The rows with the highest values',
+						title: 'Rows with the highest values',
 						onClick: () => model.showExtreme('value-high'),
 					}),
 				]
@@ -150,7 +150,7 @@ export class RowFilterBar extends Disposable {
 	#groupName(): string {
 		const { filters, verified } = this.#model;
 		const row = verified.find(({ group }) => String(group) === filters.group);
-		if (row !== undefined) return `group of ${plainLabel(row.prompt, 30) || 'an empty prompt'}`;
+		if (row !== undefined) return `group of ${plainLabel(row.prompt, 30) || '(empty prompt)'}`;
 		const [step, group] = (filters.group ?? '').split('/');
 		return `step ${step}, group ${group}`;
 	}

@@ -3,7 +3,7 @@ import { groupSpreads } from '../../src/core/reward/verification/groupSpread.ts'
 import { rowSources } from '../../src/protocol/verification.ts';
 import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
 
-/** Which rows are shown, beside source, group, values and text: of a verification, and of a comparison. */
+/** Row filters beside source, group, values and text: of a verification, and of a comparison. */
 export const verifiedKinds = ['all', 'errors', 'nulls', 'failed', 'different', 'dead', 'surprising'] as const;
 export const comparedKinds = ['all', 'flipped', 'changed', 'advantage', 'errors'] as const;
 
@@ -25,7 +25,7 @@ export function activeFilters(filters: RowFilters): number {
 	return (Object.keys(noFilters) as (keyof RowFilters)[]).filter((key) => filters[key] !== noFilters[key]).length;
 }
 
-/** Names a group: by its number, within its step where there are steps. */
+/** Key of a group: its number, within its step if there are steps. */
 export const groupKey = (group: number | null, step?: number): string | null =>
 	group === null ? null : step === undefined ? String(group) : `${step}/${group}`;
 
@@ -115,7 +115,7 @@ function deadRows(rows: readonly RowSummary[]): Set<number> {
 	return new Set(groupSpreads(rows).flatMap((spread) => (spread.dead ? spread.rows : [])));
 }
 
-/** Right answers that score no more than a wrong one of their group, and those wrong ones. */
+/** Correct answers that score no higher than an incorrect one of their group, and those incorrect ones. */
 export function surprisingRows(rows: readonly RowSummary[]): Set<number> {
 	const surprising = new Set<number>();
 	for (const { rows: members } of groupSpreads(rows)) {

@@ -16,7 +16,7 @@ import { isUnlikeRecorded } from './rowFilters.ts';
 
 const rowHeight = 48;
 
-/** Every row: a list, and beside it the open row with its trace. */
+/** All rows as a list, with the open row beside it. */
 export class RowsPanel extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -42,9 +42,9 @@ export class RowsPanel extends Disposable {
 		);
 		this.#detail = this.register(new RowDetail(model, say));
 		this.#none = emptyState({
-			title: 'No row passes the filters',
-			text: 'Clear them to see every row.',
-			actions: [{ label: 'Clear filters', run: () => model.clearFilters() }],
+			title: 'No rows match the filters',
+			text: 'Clear the filters to see all rows.',
+			actions: [{ label: 'Clear Filters', run: () => model.clearFilters() }],
 		});
 		this.#work = element('div', { class: 'rows-work' }, this.#list.element, this.#detail.element);
 		this.element = panel('Rows', null, this.#bar.element, this.#none, this.#work);

@@ -7,7 +7,7 @@ export const outcomes = ['all', 'finding', 'held', 'skipped', 'error'] as const;
 export const groupOrders = ['narrow', 'wide', 'mean', 'list'] as const;
 export type GroupOrder = (typeof groupOrders)[number];
 
-/** What outlives the window: what was shown and how, never data. */
+/** State that survives a reload of the window: filters and selection, never data. */
 export const savedStateSchema = v.object({
 	place: resultPlaceSchema,
 	part: v.nullable(resultPartSchema),

@@ -9,7 +9,7 @@ export interface Statistic {
 	readonly value: string;
 	/** Below the value: over what. */
 	readonly note?: string;
-	/** `bad`: the reward is at fault; `notice`: worth a look. */
+	/** `bad`: a bug in the reward; `notice`: worth checking. */
 	readonly level: SummaryLevel;
 	/** What it is, in a sentence or two. */
 	readonly meaning: string;
@@ -27,9 +27,9 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 		{
 			name: 'Mean',
 			value: s.mean === null ? '–' : `${formatValue(s.mean)} ± ${formatValue(s.std ?? 0)}`,
-			note: s.valued === s.rows ? plural(s.rows, 'row') : `${of(s.valued, s.rows)} rows have a value`,
+			note: s.valued === s.rows ? plural(s.rows, 'row') : `${of(s.valued, s.rows)} rows with a value`,
 			level: s.valued === 0 ? 'notice' : 'plain',
-			meaning: 'Mean and sample standard deviation (n − 1) over the rows that have a value.',
+			meaning: 'Mean and sample standard deviation (n − 1) over rows with a value.',
 		},
 	];
 	if (s.min !== null && s.max !== null) {
@@ -38,28 +38,28 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			value: s.min === s.max ? formatNumber(s.min, 3) : `${formatNumber(s.min, 3)} to ${formatNumber(s.max, 3)}`,
 			level: s.min === s.max && s.valued > 1 ? 'notice' : 'plain',
 			...(s.min === s.max && s.valued > 1 ? { note: 'all values are equal' } : {}),
-			meaning: 'The smallest and the largest value.',
+			meaning: 'Min and max value.',
 		});
 	}
 	if (s.agreement !== null) {
 		const { agreed, problems } = s.agreement;
 		list.push({
-			name: 'Gold above wrong',
+			name: 'Correct above incorrect',
 			value: share(agreed, problems),
 			note: `${of(agreed, problems)} problems`,
 			level: agreed < problems ? 'notice' : 'plain',
 			meaning:
-				'Problems whose right answer scores strictly above each of its wrong ones, of those where both have a value. A reward that does not judge the answer need not agree.',
+				'Share of problems whose correct answer scores strictly higher than every incorrect one. Rewards that do not check the answer (such as format) may be lower.',
 			rows: { kind: 'surprising' },
 		});
 	}
 	list.push(
 		{
-			name: 'Does not apply',
+			name: 'Not applicable',
 			value: share(s.nulls, s.rows),
 			note: plural(s.nulls, 'null'),
 			level: s.rows > 0 && s.nulls === s.rows ? 'notice' : 'plain',
-			meaning: 'Rows for which the reward returned null: it does not apply to them, and a sum leaves it out.',
+			meaning: 'Rows where the reward returned null. It is left out of their total reward.',
 			rows: { kind: 'nulls' },
 		},
 		{
@@ -67,8 +67,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			value: formatCount(s.errors),
 			note: s.errors === 0 ? 'none' : share(s.errors, s.rows),
 			level: s.errors > 0 ? 'bad' : 'plain',
-			meaning:
-				'Rows without a value because the reward failed: it raised, took too long, or returned what is no finite number.',
+			meaning: 'Rows where the reward failed: exception, timeout, or a value that is not a finite number.',
 			rows: { kind: 'errors' },
 		},
 	);
@@ -80,16 +79,16 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				note: of(s.deadGroups, s.groups),
 				level: 2 * s.deadGroups >= s.groups ? 'notice' : 'plain',
 				meaning:
-					'Groups of at least two valued rows whose values are all equal. With this reward alone their advantages are zero: GRPO learns nothing from them.',
+					'Groups of two or more rows with equal values. With this reward alone their advantages are zero, so GRPO gets no gradient from them.',
 				rows: { kind: 'dead' },
 			},
 			{
-				name: 'Within groups',
+				name: 'SD within groups',
 				value: `± ${formatNumber(s.withinGroupStd, 2)}`,
 				note: plural(s.groups, 'group'),
 				level: s.withinGroupStd === 0 ? 'notice' : 'plain',
 				meaning:
-					'Mean over groups of the sample standard deviation within the group: how well the reward separates completions of the same prompt.',
+					'Mean sample standard deviation within groups: how well the reward separates completions of one prompt.',
 			},
 		);
 	}
@@ -102,7 +101,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				value: formatPercent(s.ceiling, 1),
 				note: `at ${formatNumber(s.max, 3)}`,
 				level: s.ceiling > 0.9 ? 'notice' : 'plain',
-				meaning: 'Share of the valued rows at the largest value that occurs. Near all: nothing is left to be learned.',
+				meaning: 'Share of rows at the max value. Close to 100%: nothing left to learn.',
 				...edge(s.max),
 			},
 			{
@@ -110,8 +109,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				value: formatPercent(s.floor, 1),
 				note: `at ${formatNumber(s.min, 3)}`,
 				level: s.floor > 0.9 ? 'notice' : 'plain',
-				meaning:
-					'Share of the valued rows at the smallest value that occurs. Near all: the reward is hardly ever earned.',
+				meaning: 'Share of rows at the min value. Close to 100%: the reward is too sparse.',
 				...edge(s.min),
 			},
 		);
@@ -123,20 +121,19 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			value: s.cases.failed === 0 ? 'all pass' : `${formatCount(s.cases.failed)} fail`,
 			note: `${of(s.cases.passed, cases)} pass`,
 			level: s.cases.failed > 0 ? 'bad' : 'plain',
-			meaning:
-				'Cases of the cases file whose value is what they expect: an exact number (within 1e-9), a range, or null.',
+			meaning: 'Labeled cases whose value is as expected: an exact number (within 1e-9), a range, or null.',
 			rows: s.cases.failed > 0 ? { kind: 'failed' } : { source: 'case' },
 		});
 	}
 	const recorded = s.recorded.same + s.recorded.different;
 	if (recorded > 0) {
 		list.push({
-			name: 'Unlike the run',
+			name: 'Different from run',
 			value: formatCount(s.recorded.different),
 			note: of(s.recorded.different, recorded),
 			level: s.recorded.different > 0 ? 'notice' : 'plain',
 			meaning:
-				'Rollouts whose value differs from the one that the run recorded for the reward of this name. None: the code is what the run trained with.',
+				'Rollouts whose value differs from the one recorded by the run. 0: this is the code the run trained with.',
 			rows: { kind: 'different' },
 		});
 	}
@@ -144,9 +141,9 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 		list.push({
 			name: 'Time',
 			value: `${formatDuration(durationMs / s.rows / 1000)}/row`,
-			note: `${formatDuration(durationMs / 1000)} in all`,
+			note: `${formatDuration(durationMs / 1000)} total`,
 			level: 'plain',
-			meaning: 'Scoring time alone, without the start of the process.',
+			meaning: 'Scoring time, excluding process startup.',
 		});
 	}
 	return list;
@@ -161,21 +158,21 @@ export function comparisonStatistics({ summary: s, total, groups, before, after 
 			value: formatNumber(s.meanBefore, 3),
 			note: before,
 			level: 'plain',
-			meaning: 'Mean of the values of the first side, over the rows where it has one.',
+			meaning: 'Mean of the first reward over rows with a value.',
 		},
 		{
 			name: 'Mean after',
 			value: formatNumber(s.meanAfter, 3),
 			note: after,
 			level: 'plain',
-			meaning: 'Mean of the values of the second side, over the rows where it has one.',
+			meaning: 'Mean of the second reward over rows with a value.',
 		},
 		{
 			name: 'Changed',
 			value: formatCount(s.changed),
 			note: of(s.changed, total),
 			level: 'plain',
-			meaning: 'Rollouts whose value differs between the two sides.',
+			meaning: 'Rollouts whose value differs between the two rewards.',
 			rows: { kind: 'changed' },
 		},
 		{
@@ -183,38 +180,37 @@ export function comparisonStatistics({ summary: s, total, groups, before, after 
 			value: formatCount(s.flipped),
 			note: of(s.flipped, total),
 			level: s.flipped > 0 ? 'notice' : 'plain',
-			meaning:
-				'Rollouts whose value crosses the middle between the smallest and the largest value of both sides, or turns to or from null.',
+			meaning: 'Rollouts whose value crosses the midpoint of the overall range, or changes to or from null.',
 			rows: { kind: 'flipped' },
 		},
 		{
 			name: 'Rank correlation',
 			value: formatNumber(s.rankCorrelation, 3),
-			...(s.rankCorrelation === null ? { note: 'a side is constant' } : {}),
+			...(s.rankCorrelation === null ? { note: 'one reward is constant' } : {}),
 			level: s.rankCorrelation !== null && s.rankCorrelation < 0.5 ? 'notice' : 'plain',
 			meaning:
-				"Spearman's rank correlation of before and after within each group, mean over the groups where neither side is constant. 1: both order the completions alike.",
+				'Mean Spearman rank correlation within groups, over groups where neither reward is constant. 1: both rank completions identically.',
 		},
 		{
 			name: 'Groups revived',
 			value: formatCount(s.gained),
 			note: of(s.gained, groups.length),
 			level: 'plain',
-			meaning: 'Groups whose values were all equal before and are not after: GRPO learns from them now.',
+			meaning: 'Groups with equal values before but not after: they now contribute a gradient.',
 		},
 		{
 			name: 'Groups killed',
 			value: formatCount(s.lost),
-			note: `${of(s.lost, groups.length)}; ${formatCount(dead)} dead on both sides`,
+			note: `${of(s.lost, groups.length)}; ${formatCount(dead)} dead in both`,
 			level: s.lost > 0 ? 'notice' : 'plain',
-			meaning: 'Groups whose values are all equal after and were not before: GRPO no longer learns from them.',
+			meaning: 'Groups with equal values after but not before: they no longer contribute a gradient.',
 		},
 		{
 			name: 'Advantage sign flips',
 			value: formatCount(s.advantageFlips),
 			note: of(s.advantageFlips, total),
 			level: s.advantageFlips > 0 ? 'notice' : 'plain',
-			meaning: 'Rollouts whose advantage changes its sign: what was encouraged is discouraged, or the reverse.',
+			meaning: 'Rollouts whose advantage changes sign.',
 			rows: { kind: 'advantage' },
 		},
 	];

@@ -16,14 +16,14 @@ export function absenceView(model: ResultsModel, place: ResultPlace): HTMLElemen
 	);
 }
 
-/** Above an earlier result: why there is no newer one. null: nothing is wrong. */
+/** Notice above an older result: why there is no newer one. null: no error. */
 export function failureNotice(model: ResultsModel): HTMLElement | null {
 	const { status, loadFailure } = model;
 	if (loadFailure !== null) {
 		return element(
 			'div',
 			{ class: 'notice', role: 'alert' },
-			`Not all rows could be read: ${plainLabel(loadFailure, 400)}`,
+			`Some rows could not be loaded: ${plainLabel(loadFailure, 400)}`,
 		);
 	}
 	if (status.phase !== 'failed' || status.failure === null) return null;
@@ -34,11 +34,11 @@ export function failureNotice(model: ResultsModel): HTMLElement | null {
 		element(
 			'span',
 			null,
-			element('strong', null, 'The last try failed. '),
+			element('strong', null, 'The last run failed. '),
 			plainLabel(message, 1000),
 			' ',
 			plainLabel(action ?? '', 400),
 		),
-		button({ label: 'Open the file', onClick: () => model.post({ type: 'openFile', line: null }) }).element,
+		button({ label: 'Open File', onClick: () => model.post({ type: 'openFile', line: null }) }).element,
 	);
 }

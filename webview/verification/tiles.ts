@@ -6,7 +6,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { RowFilters } from './rowFilters.ts';
 import type { Statistic } from './statistics.ts';
 
-const levelWords = { notice: ', worth a look', bad: ', at fault' } as const;
+const levelWords = { notice: ', worth checking', bad: ', problem' } as const;
 
 /** Statistics side by side. One tab stop; a tile that counts rows shows them when it is pressed. */
 export class Tiles extends Disposable {
@@ -46,7 +46,7 @@ export class Tiles extends Disposable {
 			level !== 'plain' && unseen(levelWords[level]),
 		);
 		if (rows !== undefined) tile.addEventListener('click', () => this.#show(rows));
-		const paragraphs = rows === undefined ? [meaning] : [meaning, 'Press to see these rows.'];
+		const paragraphs = rows === undefined ? [meaning] : [meaning, 'Click to see these rows.'];
 		this.#explained.push(this.#tooltip.explain(tile, () => ({ title: name, paragraphs })));
 		return tile;
 	}

@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import { element } from '../lib/dom.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import { ComponentPanel } from './componentPanel.ts';
@@ -27,7 +28,7 @@ export class VerificationView extends Disposable {
 			new Tiles(tooltip, (rows) => {
 				model.setFilters({ ...noFilters, ...rows });
 				this.rows.element.scrollIntoView({ block: 'nearest' });
-				say(`${model.shown.length} rows are shown`);
+				say(`${formatCounted(model.shown.length, 'row')} shown`);
 			}),
 		);
 		this.#chart = this.register(new DistributionChart(model));

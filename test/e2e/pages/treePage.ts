@@ -31,7 +31,7 @@ export class TreePage {
 	}
 
 	slider(): Locator {
-		return this.frame.getByRole('slider', { name: 'Moment of the search' });
+		return this.frame.getByRole('slider', { name: 'Replay position' });
 	}
 
 	/** What happened at the moment of the slider. */

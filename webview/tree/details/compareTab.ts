@@ -11,7 +11,7 @@ import { linkButton, section } from './facts.ts';
 
 const listed = 60;
 
-/** Two trees in numbers, row by row, and the answers of both. */
+/** Statistics and answers of two trees side by side. */
 export class CompareTab implements DetailTab {
 	readonly id = 'compare';
 	readonly label = 'Compare';
@@ -73,17 +73,17 @@ export class CompareTab implements DetailTab {
 					row('Nodes', ({ statistics }) => formatCount(statistics.nodes)),
 					row('Depth', ({ statistics }) => formatCount(statistics.depth)),
 					row('Leaves', ({ statistics }) => formatCount(statistics.leaves)),
-					row('Children of a node', ({ statistics }) => formatNumber(statistics.branching, 3)),
+					row('Mean branching factor', ({ statistics }) => formatNumber(statistics.branching, 3)),
 					row('Tokens', ({ statistics }) => (statistics.tokens === 0 ? '' : formatCount(statistics.tokens))),
 					row('Simulations', ({ statistics }) =>
 						statistics.simulations === 0 ? '' : formatCount(statistics.simulations),
 					),
 					row('Pruned', ({ statistics }) => formatCount(statistics.pruned)),
-					row('Ended nodes', ({ statistics }) => formatCount(statistics.finals)),
+					row('Terminal nodes', ({ statistics }) => formatCount(statistics.finals)),
 					row('Best value', ({ statistics }) => formatNumber(statistics.bestValue, 3)),
 					row('Answer', ({ tree }) => plainLabel(tree.outcome?.answer ?? '', 80)),
 					row('Time', ({ side }) => formatDuration(side.lastEvent?.at ?? null)),
-					row('Ended', ({ tree }) => (tree.outcome === null ? 'not yet' : stopText[tree.outcome.stop])),
+					row('Stop reason', ({ tree }) => (tree.outcome === null ? 'not yet' : stopText[tree.outcome.stop])),
 				),
 			),
 		);
@@ -109,12 +109,12 @@ export class CompareTab implements DetailTab {
 					: linkButton(
 							formatCounted(group.nodes.length, 'node'),
 							() => this.#model.select({ side, id: group.bestNode }, true),
-							'To the highest-scoring',
+							'Go to highest-scoring node',
 						),
 				group !== null && group.best !== null && ` ${formatNumber(group.best, 3)}`,
 			);
 		return section(
-			'Answers of both',
+			'Answers of both trees',
 			element(
 				'table',
 				{ class: 'children compare-table' },

@@ -16,12 +16,12 @@ const everything: ReadonlySet<Change> = new Set<Change>([
 	'text',
 	'tab',
 ]);
-/** Milliseconds between two drawings while events pour in. */
+/** Milliseconds between redraws while events arrive. */
 const pause = 200;
-/** And while a log is read. */
+/** The same while a log is loading. */
 const loadingPause = 1500;
 
-/** The views beside the tree, one of them shown. */
+/** The tabs beside the tree. */
 export class DetailTabs extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
@@ -67,7 +67,7 @@ export class DetailTabs extends Disposable {
 			return;
 		}
 		for (const change of changes) this.#stale.add(change);
-		// A person's own steps are answered at once; what pours in is drawn now and then.
+		// User actions are drawn at once; arriving events are throttled.
 		const pours = [...changes].every((change) => change === 'events');
 		const wait = this.#drawnAt + (this.#model.current?.complete === false ? loadingPause : pause) - performance.now();
 		if (!pours || wait <= 0) this.#draw();

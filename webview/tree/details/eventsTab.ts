@@ -7,10 +7,10 @@ import type { Change, TreeModel } from '../treeModel.ts';
 import type { DetailTab } from './detailTab.ts';
 import { eventsOf } from './nodeEvents.ts';
 
-/** Of a node that very many events touched, the last are listed. */
+/** Max events listed; the last ones. */
 const most = 20_000;
 
-/** What happened to the chosen node, or to all; an entry shows the tree at that moment. */
+/** Events of the selected node, or of the whole search; an entry shows the tree at that event. */
 export class EventsTab implements DetailTab {
 	readonly id = 'events';
 	readonly label = 'Events';
@@ -44,7 +44,7 @@ export class EventsTab implements DetailTab {
 			if (selected === undefined) {
 				this.#numbers = null;
 				this.#count = side.events.length;
-				setText(this.#about, `All ${formatCount(this.#count)} events of the search. Choose a node to see those of it.`);
+				setText(this.#about, `All ${formatCount(this.#count)} events of the search. Select a node to see its events.`);
 			} else {
 				const { numbers, count } = eventsOf(side.events, selected.id, side.events.length, most);
 				this.#numbers = numbers;
@@ -63,7 +63,7 @@ export class EventsTab implements DetailTab {
 		return this.#numbers === null ? index : (this.#numbers[index] ?? 0);
 	}
 
-	/** The last listed event that has happened at the moment that is shown. */
+	/** The last listed event up to the current replay position. */
 	#indexOf(number: number): number {
 		if (this.#numbers === null) return number;
 		return this.#numbers.findLastIndex((one) => one <= number);

@@ -1,6 +1,6 @@
 import { type Child, element } from '../../lib/dom.ts';
 
-/** A name, a value, and what the value means. null in place of the value: the row is left out. */
+/** Name, value, and explanation; value null: no row. */
 export type Fact = readonly [name: string, value: Child, title?: string];
 
 /** Names and values in two columns. */

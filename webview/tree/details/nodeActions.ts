@@ -4,7 +4,7 @@ import { element, fill, setText, uniqueId } from '../../lib/dom.ts';
 import type { TreeModel } from '../treeModel.ts';
 import type { TreeSide } from '../treeSide.ts';
 
-/** What a person can do with a node: go on from it, write it anew, prune it. What cannot be done says why. */
+/** Actions on a node: branch, edit, prune. Disabled actions say why. */
 export class NodeActions {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
@@ -16,7 +16,7 @@ export class NodeActions {
 	readonly #text = element('textarea', {
 		class: 'edit-text',
 		attributes: { rows: 8, spellcheck: 'false' },
-		aria: { label: 'The text of the step as you want it' },
+		aria: { label: 'New text of the step' },
 	});
 	#node: TreeNode | null = null;
 	#side: TreeSide | null = null;
@@ -25,17 +25,17 @@ export class NodeActions {
 		this.#model = model;
 		this.#branch = button({
 			label: 'Branch from Here',
-			title: 'Search on from this node alone',
+			title: 'Continue the search from this node only',
 			onClick: () => this.#node && model.post({ type: 'branch', node: this.#node.id }),
 		});
 		this.#edit = button({
 			label: 'Edit and Continue…',
-			title: 'Write this step anew, beside what it is, and search on from there',
+			title: 'Add an edited copy of this step and continue the search from it',
 			onClick: () => this.#open(),
 		});
 		this.#prune = button({
 			label: 'Prune',
-			title: 'Search nothing below this node any more',
+			title: 'Exclude this node and its descendants from the search',
 			onClick: () =>
 				this.#node && model.post({ type: 'prune', node: this.#node.id, restore: this.#node.pruned !== null }),
 		});
@@ -45,7 +45,7 @@ export class NodeActions {
 			element(
 				'div',
 				{ class: 'button-row' },
-				button({ label: 'Continue from the Edited Step', appearance: 'primary', onClick: () => this.#send() }).element,
+				button({ label: 'Continue from Edited Step', appearance: 'primary', onClick: () => this.#send() }).element,
 				button({ label: 'Cancel', onClick: () => this.close(true) }).element,
 			),
 		);
@@ -84,9 +84,9 @@ export class NodeActions {
 	}
 
 	#reason(side: TreeSide): string | null {
-		if (side.name === 'other') return 'Open this tree by itself to go on with it.';
+		if (side.name === 'other') return 'Open this tree on its own to continue it.';
 		if (side.source.canGoOn !== true) return side.source.canGoOn;
-		if (side.source.running) return 'The search is running: stop it to go on from a node.';
+		if (side.source.running) return 'The search is running. Stop it to continue from a node.';
 		return null;
 	}
 

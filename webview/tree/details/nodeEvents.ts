@@ -1,7 +1,7 @@
 import type { TreeEvent, TreeEventOf } from '../../../src/protocol/treeLog.ts';
 import { touchedBy } from '../draw/scene.ts';
 
-/** Numbers of the events that touched a node, up to a moment: the last `most` of them, and how many there are. */
+/** Events of a node up to a moment: the numbers of the last `most`, and the total. */
 export function eventsOf(
 	events: readonly TreeEvent[],
 	id: number,
@@ -14,7 +14,7 @@ export function eventsOf(
 		const event = events[i] as TreeEvent;
 		const touches =
 			touchedBy(event).includes(id) ||
-			// Its children are made under it.
+			// Includes the creation of its children.
 			(event.t === 'node' && event.parents.includes(id)) ||
 			(event.t === 'select' && (event.candidates?.some((candidate) => candidate.id === id) ?? false));
 		if (!touches) continue;
@@ -26,7 +26,7 @@ export function eventsOf(
 
 type Told = 'tool' | 'critique' | 'reference' | 'tokens';
 
-/** What events of one kind say about a node, in their order, up to a moment. */
+/** Events of one kind about a node, in order, up to a moment. */
 export function toldOf<T extends Told>(
 	events: readonly TreeEvent[],
 	kind: T,
@@ -41,7 +41,7 @@ export function toldOf<T extends Told>(
 	return told;
 }
 
-/** The value by which the last decision for or against a node was made (UCT, PUCT); null: none told it. */
+/** Value of the last selection decision on a node (UCT, PUCT); null: not recorded. */
 export function lastSelectionValue(events: readonly TreeEvent[], id: number, moment: number): number | null {
 	for (let i = moment - 1; i >= 0; i--) {
 		const event = events[i] as TreeEvent;

@@ -12,10 +12,10 @@ import { NodeActions } from './nodeActions.ts';
 import { lastSelectionValue, toldOf } from './nodeEvents.ts';
 import { TextParts, valueText } from './textPart.ts';
 
-/** Children that are named. */
+/** Max children listed. */
 const listed = 40;
 
-/** The chosen node: its text, all that is known of it, and what can be done with it. */
+/** The selected node: text, statistics, and actions. */
 export class NodeTab implements DetailTab {
 	readonly id = 'node';
 	readonly label = 'Node';
@@ -41,7 +41,7 @@ export class NodeTab implements DetailTab {
 		if (side === null || node === undefined || selection === null) {
 			this.#key = '';
 			this.#texts.clear();
-			fill(this.element, element('p', { class: 'quiet' }, 'Choose a node of the tree to see what is known of it.'));
+			fill(this.element, element('p', { class: 'quiet' }, 'Select a node to see its details.'));
 			return;
 		}
 		this.#actions.update(side, node);
@@ -72,7 +72,7 @@ export class NodeTab implements DetailTab {
 			this.#text(side, node),
 			section('Statistics', this.#statistics(side, node)),
 			...toldOf(events, 'tool', node.id, moment).map((tool) => this.#tool(tool)),
-			// Told again with the points that a revision has taken up.
+			// Repeated with the points that a revision has addressed.
 			...toldOf(events, 'critique', node.id, moment)
 				.slice(-1)
 				.map((critique) => this.#critique(critique)),
@@ -83,13 +83,13 @@ export class NodeTab implements DetailTab {
 
 	#text(side: TreeSide, node: TreeNode): HTMLElement {
 		const text = side.textOf(node);
-		if (text === '') return element('p', { class: 'quiet' }, 'It has no text.');
+		if (text === '') return element('p', { class: 'quiet' }, '(no text)');
 		const isCut = side.isCut(node);
 		return element(
 			'div',
 			null,
 			this.#texts.make(`Text of node ${node.id}`, text),
-			isCut && element('p', { class: 'quiet', role: 'status' }, 'The rest of its text is on its way…'),
+			isCut && element('p', { class: 'quiet', role: 'status' }, 'Loading the rest of the text…'),
 		);
 	}
 
@@ -106,19 +106,19 @@ export class NodeTab implements DetailTab {
 		const selection = lastSelectionValue(events, node.id, moment);
 		const rows: Fact[] = [
 			['Answer', node.answer === null ? null : plainLabel(node.answer, 200)],
-			['Visits N', formatCount(node.visits), 'Simulations that went through it'],
+			['Visits N', formatCount(node.visits), 'Simulations through this node'],
 			[
 				'Value Q',
 				q === null ? null : formatNumber(q, 4),
-				shown.backup === 'max' ? 'The greatest value that was backed up' : 'The mean of the values that were backed up',
+				shown.backup === 'max' ? 'Max of the backed-up values' : 'Mean of the backed-up values',
 			],
-			['Sum W', node.visits === 0 ? null : formatNumber(node.total, 4), 'The sum of the values that were backed up'],
-			['Greatest', node.visits === 0 ? null : formatNumber(node.greatest, 4)],
+			['Sum W', node.visits === 0 ? null : formatNumber(node.total, 4), 'Sum of the backed-up values'],
+			['Max value', node.visits === 0 ? null : formatNumber(node.greatest, 4)],
 			['Prior P', node.prior === null ? null : formatNumber(node.prior, 4), 'Probability among its siblings'],
 			[
 				'Selection value',
 				selection === null ? null : formatNumber(selection, 4),
-				'What decided when it was last chosen or passed over: UCT, PUCT or what the strategy goes by',
+				'Score in the last selection decision (UCT, PUCT or the strategy’s own)',
 			],
 			...[...node.scores].map(([scorer, value]): Fact => [`Score: ${plainLabel(scorer, 60)}`, formatNumber(value, 4)]),
 			['Log-probability', node.logprob === null ? null : `${formatNumber(node.logprob, 4)} nats`],
@@ -130,13 +130,13 @@ export class NodeTab implements DetailTab {
 			],
 			['Tokens', node.tokens === null ? null : formatCount(node.tokens)],
 			['Entropy', node.entropy === null ? null : `${formatNumber(node.entropy, 3)} nats`, 'Mean over its tokens'],
-			['Ended by', node.finish === null ? null : plainLabel(node.finish, 60)],
+			['Finish reason', node.finish === null ? null : plainLabel(node.finish, 60)],
 			['Depth', formatCount(node.depth)],
 			['Parents', node.parents.length === 0 ? null : element('span', null, ...parents)],
 			['Children', formatCount(node.children.length)],
 			['Pruned', node.pruned === null ? null : plainLabel(node.pruned, 200)],
 			[
-				'The same as',
+				'Merged into',
 				node.mergedInto === null
 					? null
 					: linkButton(`node ${node.mergedInto}`, () =>
@@ -144,11 +144,11 @@ export class NodeTab implements DetailTab {
 						),
 			],
 			[
-				'Made',
+				'Created',
 				linkButton(
 					`at event ${formatCount(node.born + 1)}, ${formatDuration(node.bornAt)}`,
 					() => this.#model.goTo(node.born + 1),
-					'Show the tree at that moment',
+					'Show the tree at this event',
 				),
 			],
 		];
@@ -165,7 +165,7 @@ export class NodeTab implements DetailTab {
 			error !== undefined && element('div', { class: 'tool-error' }, this.#texts.make(`Error of ${name}`, error)),
 			result !== undefined && element('h3', null, 'Result'),
 			result !== undefined && this.#texts.make(`Result of ${name}`, valueText(result)),
-			error === undefined && result === undefined && element('p', { class: 'quiet' }, 'There is no result.'),
+			error === undefined && result === undefined && element('p', { class: 'quiet' }, 'No result.'),
 		);
 	}
 
@@ -193,8 +193,7 @@ export class NodeTab implements DetailTab {
 			'Critique',
 			...list('Missing', missing, 0),
 			...list('Superfluous', superfluous, missing.length),
-			missing.length + superfluous.length === 0 &&
-				element('p', { class: 'quiet' }, 'Nothing is missing or superfluous.'),
+			missing.length + superfluous.length === 0 && element('p', { class: 'quiet' }, 'Nothing missing or superfluous.'),
 		);
 	}
 

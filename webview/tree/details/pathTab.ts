@@ -9,10 +9,10 @@ import type { DetailTab } from './detailTab.ts';
 import { linkButton } from './facts.ts';
 import { TextParts } from './textPart.ts';
 
-/** Of longer paths the last steps are shown. */
+/** Max steps shown; the last ones of longer paths. */
 const most = 200;
 
-/** The way from the root to the chosen node, to be read as one trace. Without a choice the best path. */
+/** The path from the root to the selected node as one trace; without a selection, the best path. */
 export class PathTab implements DetailTab {
 	readonly id = 'path';
 	readonly label = 'Path';
@@ -35,13 +35,13 @@ export class PathTab implements DetailTab {
 		const end = selection?.id ?? side.shown.outcome?.best?.at(-1);
 		const ids = end === undefined ? [] : side.shown.pathTo(end);
 		const nodes = ids.map((id) => side.shown.node(id)).filter((node) => node !== undefined);
-		// Texts do not change but when the rest of one comes.
+		// Texts change only when the rest of a truncated one arrives.
 		const key = `${side.name} ${ids.join(' ')} ${nodes.map((node) => side.textOf(node).length).join(' ')}`;
 		if (key === this.#drawn && !changes.has('moment') && !changes.has('sides')) return;
 		this.#drawn = key;
 		this.#texts.clear();
 		if (nodes.length === 0) {
-			fill(this.element, element('p', { class: 'quiet' }, 'Choose a node to read the way to it.'));
+			fill(this.element, element('p', { class: 'quiet' }, 'Select a node to see its path.'));
 			return;
 		}
 		const first = Math.max(0, nodes.length - most);
@@ -51,7 +51,7 @@ export class PathTab implements DetailTab {
 			element(
 				'div',
 				{ class: 'button-row' },
-				element('span', { class: 'quiet' }, selection === null ? `The best path, ${count}` : `${count} from the root`),
+				element('span', { class: 'quiet' }, selection === null ? `Best path, ${count}` : `${count} from the root`),
 				element('span', { class: 'spacer' }),
 				button({
 					label: 'Copy as Text',
@@ -59,7 +59,7 @@ export class PathTab implements DetailTab {
 					onClick: () => this.#model.post({ type: 'copy', text: pathText(nodes, (node) => side.textOf(node)) }),
 				}).element,
 			),
-			first > 0 && element('p', { class: 'quiet' }, `The ${first} steps before are not shown.`),
+			first > 0 && element('p', { class: 'quiet' }, `${formatCounted(first, 'earlier step')} not shown.`),
 			...nodes.slice(first).map((node) => this.#step(node)),
 		);
 	}
@@ -81,9 +81,7 @@ export class PathTab implements DetailTab {
 				element('span', { class: 'spacer' }),
 				q !== null && element('span', { class: 'quiet' }, formatNumber(q, 3)),
 			),
-			text === ''
-				? element('p', { class: 'quiet' }, 'It has no text.')
-				: this.#texts.make(`Text of node ${node.id}`, text),
+			text === '' ? element('p', { class: 'quiet' }, '(no text)') : this.#texts.make(`Text of node ${node.id}`, text),
 		);
 	}
 }

@@ -10,10 +10,10 @@ import { treeStatistics } from '../treeStatistics.ts';
 import type { DetailTab } from './detailTab.ts';
 import { type Fact, facts, linkButton, section } from './facts.ts';
 
-/** Answers and faults that are listed. */
+/** Max answers and errors listed. */
 const listed = { answers: 50, faults: 50 } as const;
 
-/** The search as a whole: problem, strategy, budget, how it ended, its answers. */
+/** The search: problem, strategy, budget, result, and answers. */
 export class SearchTab implements DetailTab {
 	readonly id = 'search';
 	readonly label = 'Search';
@@ -44,7 +44,7 @@ export class SearchTab implements DetailTab {
 
 	#problem({ shown }: TreeSide): (HTMLElement | null)[] {
 		const problem = shown.start?.problem;
-		if (problem === undefined) return [element('p', { class: 'quiet' }, 'The search has not begun.')];
+		if (problem === undefined) return [element('p', { class: 'quiet' }, 'The search has not started.')];
 		return [
 			section(
 				'Problem',
@@ -66,7 +66,7 @@ export class SearchTab implements DetailTab {
 		const rows: Fact[] = [
 			[
 				'State',
-				outcome === null ? (side.source.running ? 'Running' : 'Not ended') : firstUpper(stopText[outcome.stop]),
+				outcome === null ? (side.source.running ? 'Running' : 'Incomplete') : firstUpper(stopText[outcome.stop]),
 			],
 			['Answer', outcome?.answer == null ? null : plainLabel(outcome.answer, 200)],
 			['Value', outcome?.value == null ? null : formatNumber(outcome.value, 4)],
@@ -144,15 +144,15 @@ export class SearchTab implements DetailTab {
 			({ name, oracle }) => plainLabel(name, 60) + (oracle ? ' (oracle upper bound)' : ''),
 		);
 		return section(
-			'How it was set up',
+			'Configuration',
 			facts([
 				['Strategy', plainLabel(start.strategy, 80)],
 				['Policy', plainLabel([start.policy.name, start.policy.model].filter(Boolean).join(', '), 160)],
 				['Scorers', scorers.join(', ')],
 				['Budget', budget.join(', ')],
-				// What other programs do not record has only its default.
+				// Logs of other programs do not record this.
 				['Seed', source.foreign === null ? String(start.seed) : null],
-				['Backup', source.foreign !== null ? null : start.backup === 'max' ? 'greatest' : 'mean'],
+				['Backup', source.foreign !== null ? null : start.backup === 'max' ? 'max' : 'mean'],
 				['Written by', source.foreign === null ? null : plainLabel(source.foreign, 80)],
 				...Object.entries(start.params)
 					.slice(0, 60)
@@ -171,11 +171,10 @@ export class SearchTab implements DetailTab {
 			...side.source.faults.map((fault) => plainLabel(fault, 300)),
 			...side.events.slice(0, side.moment).flatMap((event) => (event.t === 'fault' ? [describeEvent(event)] : [])),
 		];
-		if (side.shown.skipped > 0)
-			told.push(`${formatCount(side.shown.skipped)} events of the log make no sense and are left out.`);
+		if (side.shown.skipped > 0) told.push(`${formatCount(side.shown.skipped)} invalid events of the log were skipped.`);
 		if (told.length === 0) return null;
 		return section(
-			'What went wrong',
+			'Errors',
 			element('ul', { class: 'faults' }, ...told.slice(0, listed.faults).map((words) => element('li', null, words))),
 			told.length > listed.faults &&
 				element('p', { class: 'quiet' }, `and ${formatCount(told.length - listed.faults)} more`),
@@ -183,7 +182,7 @@ export class SearchTab implements DetailTab {
 	}
 }
 
-/** A text with its line breaks; hidden characters by name, and no more than can be looked at here. */
+/** A text with line breaks, invisible characters written out, truncated to the max length. */
 export function shownText(text: string, limit = 4000): string {
 	return text
 		.slice(0, limit)

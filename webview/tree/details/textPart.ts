@@ -4,7 +4,7 @@ import { noTags, traceCompletion } from '../../lib/trace/completionTrace.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../../lib/trace/textBody.ts';
 
-/** Texts of others, drawn as text nodes; they are given back together. */
+/** Text bodies of a tab, disposed together. */
 export class TextParts implements IDisposable {
 	#bodies: TextBody[] = [];
 
@@ -28,7 +28,7 @@ export class TextParts implements IDisposable {
 	}
 }
 
-/** A value of a tool as text: a text as it is, anything else as JSON in lines. */
+/** A tool's value as text: strings as they are, anything else as indented JSON. */
 export function valueText(value: unknown): string {
 	if (typeof value === 'string') return value;
 	try {

@@ -8,7 +8,7 @@ import type { TreeSide } from '../treeSide.ts';
 import type { DetailTab } from './detailTab.ts';
 import { toldOf } from './nodeEvents.ts';
 
-/** The chosen node token by token. */
+/** Tokens of the selected node. */
 export class TokensTab implements DetailTab {
 	readonly id = 'tokens';
 	readonly label = 'Tokens';
@@ -30,18 +30,17 @@ export class TokensTab implements DetailTab {
 		if (!['tab', 'selection', 'events', 'source', 'sides', 'moment'].some((one) => changes.has(one as Change))) return;
 		const { current: side, selected: node, selection } = this.#model;
 		if (side === null || node === undefined || selection === null) {
-			this.#say('Choose a node of the tree to see its tokens.');
+			this.#say('Select a node to see its tokens.');
 			return;
 		}
 		const canForce = forcing(side);
 		const key = `${selection.side} ${side.source.path} ${side.source.chosen} ${node.id} ${canForce}`;
-		// What was told of a node's tokens does not change: its view stays as it is while the tree grows.
+		// A node's tokens never change: keep the view while the tree grows.
 		if (key === this.#drawn) return;
 		const told = toldOf(side.events, 'tokens', node.id, side.events.length).at(-1);
 		if (told === undefined || told.text.length === 0) {
-			const why =
-				node.parents.length === 0 ? 'The problem was not generated.' : 'The policy returned no data for its tokens.';
-			this.#say(`${why} Set “tokens” of a search’s sampling to 1 or more to record them.`);
+			const why = node.parents.length === 0 ? 'The problem was not generated.' : 'The policy returned no token data.';
+			this.#say(`${why} Set "tokens" in the search’s sampling to 1 or more to record them.`);
 			return;
 		}
 		this.#view?.dispose();
@@ -68,9 +67,9 @@ export class TokensTab implements DetailTab {
 	}
 }
 
-/** Whether tokens of a tree can be forced; else why not. */
+/** Whether tokens can be forced, or why not. */
 function forcing({ name, source }: TreeSide): true | string {
-	if (name === 'other') return 'Open this tree by itself to force a token.';
+	if (name === 'other') return 'Open this tree on its own to force a token.';
 	if (source.canGoOn !== true) return source.canGoOn;
-	return source.running ? 'The search is running: stop it to force a token.' : true;
+	return source.running ? 'The search is running. Stop it to force a token.' : true;
 }

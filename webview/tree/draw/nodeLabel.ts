@@ -4,13 +4,13 @@ import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import type { Colouring } from '../nodeMeasures.ts';
 import { roleNames } from './nodeShapes.ts';
 
-/** What is written of a text beside its node, before it is cut to the room there is. */
+/** Max characters of a label before it is truncated to the available width. */
 const longest = 160;
 
-/** Tags that a text begins with: `<think>`, `<|im_start|>`. They say nothing of a step, and are the same for all. */
+/** Leading tags such as `<think>` or `<|im_start|>`, which are the same for all steps. */
 const leadingTags = /^(?:\s*<\/?[|\w][\w|-]{0,30}>)+\s*/;
 
-/** What a node says, in one line: its name, else its text; hidden characters are named. */
+/** One-line label of a node: its name, else its text; invisible characters written out. */
 export function wordsOf(node: TreeNode, limit = longest): string {
 	const { label, text, answer } = node;
 	const words = plainLabel(label ?? (text.replace(leadingTags, '').trimStart() || text.trimStart()), limit);
@@ -18,7 +18,7 @@ export function wordsOf(node: TreeNode, limit = longest): string {
 	return answer === null ? `(${roleNames[node.role].toLowerCase()} without text)` : plainLabel(answer, limit);
 }
 
-/** The number that goes with the colors, in short; empty: there is none. */
+/** The number behind the color, short; empty: none. */
 export function figureOf(tree: SearchTree, node: TreeNode, colouring: Colouring): string {
 	switch (colouring) {
 		case 'value': {
@@ -38,7 +38,7 @@ export function figureOf(tree: SearchTree, node: TreeNode, colouring: Colouring)
 	}
 }
 
-/** Cut to a width, by halves; empty when not even a few characters have room. */
+/** Truncates to a width by bisection; empty if fewer than three characters fit. */
 export function cutTo(text: string, width: number, measure: (text: string) => number): string {
 	if (measure(text) <= width) return text;
 	let low = 0;
@@ -48,7 +48,7 @@ export function cutTo(text: string, width: number, measure: (text: string) => nu
 		if (measure(`${text.slice(0, middle)}…`) <= width) low = middle;
 		else high = middle - 1;
 	}
-	// Never between the halves of a character.
+	// Never inside a surrogate pair.
 	const code = text.charCodeAt(low - 1);
 	if (code >= 0xd800 && code <= 0xdbff) low--;
 	return low < 3 ? '' : `${text.slice(0, low).trimEnd()}…`;

@@ -4,7 +4,7 @@ import type { NodeRole } from '../../../src/protocol/treeLog.ts';
 import { wordsOf } from '../draw/nodeLabel.ts';
 import { mark, nodeAt, type Scene } from '../draw/scene.ts';
 
-/** Mermaid itself stops at 500 edges; a picture of more nodes is none. */
+/** Mermaid's own limit is 500 edges. */
 const most = 300;
 const longest = 60;
 
@@ -64,7 +64,7 @@ export function mermaidExport(scene: Scene): string {
 	}
 	for (const { from, to, kind } of links) {
 		if (!kept.has(from) || !kept.has(to)) continue;
-		lines.push(`n${tree.ids[from]} -.${kind === 'merge' ? '->|the same|' : '->'} n${tree.ids[to]}`);
+		lines.push(`n${tree.ids[from]} -.${kind === 'merge' ? '->|merged|' : '->'} n${tree.ids[to]}`);
 	}
 	const pruned = places.filter((place) => ((scene.marks[place] as number) & mark.pruned) !== 0);
 	if (pruned.length > 0) {

@@ -378,7 +378,7 @@ describe('what is said about a run', () => {
 		const foreign = { format: 'verifiers', engine: 'verifiers', actions: ['openFolder' as const] };
 		const ended = noticeOf(madeUpRun({ status: 'finished', ...foreign }), 0, false, false);
 		assert.equal(ended?.title, 'No metrics');
-		assert.match(ended?.text ?? '', /no metrics of verifiers in this folder. Open its rollouts/);
+		assert.match(ended?.text ?? '', /no verifiers metrics. Open its rollouts/);
 		assert.deepEqual(
 			ended?.actions.map(({ action }) => action),
 			['openFolder'],

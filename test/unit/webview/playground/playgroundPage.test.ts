@@ -64,13 +64,13 @@ test('empty, it says what to do; with buttons', options, async (t) => {
 		{ theme: 'light', width: 360 },
 	] as const) {
 		const view = await open(t, { theme, width, height: 700 });
-		await view.page.getByRole('button', { name: 'Choose Policy…', exact: true }).last().click();
+		await view.page.getByRole('button', { name: 'Select Policy…', exact: true }).last().click();
 		await view.page.getByRole('button', { name: 'Add a Server…' }).click();
 		assert.deepEqual(view.commands, [{ type: 'choosePolicy', side: 0 }, { type: 'addServer' }]);
 		await looksRightNow(view, `playground-empty-${width}`);
 	}
 	const denied = await open(t, { forbidden: 'This workspace is not trusted, so no policy is run.' });
-	await denied.page.getByText('Nothing is asked here').waitFor();
+	await denied.page.getByText('Playground disabled').waitFor();
 	await looksRightNow(denied, 'playground-untrusted');
 });
 
@@ -116,7 +116,7 @@ test('a token is replaced, one goes back, undoes and redoes, by keys alone', opt
 	assert.match(sample?.text ?? '', /is 43[\s\S]*<answer>43<\/answer>$/);
 	assert.equal(sample?.detail?.text.join(''), sample?.text);
 	await looksRightNow(view, 'playground-branch');
-	await page.getByRole('button', { name: 'Back to Where It Left' }).click();
+	await page.getByRole('button', { name: 'Back to Branch Point' }).click();
 	await page.locator('.badge.right').waitFor();
 	await page.getByRole('button', { name: 'Undo' }).click();
 	await page.waitForFunction(() => document.querySelectorAll('.history-row').length === 1);
@@ -148,9 +148,9 @@ test('what goes wrong is said where it went wrong; stopping stops', options, asy
 	await question(view).press('Control+Enter');
 	assert.match(await page.locator('.form .problem').innerText(), /Temperature is a number from 0 to 10/);
 	await field(view, 'Temperature').fill('1');
-	await field(view, 'New tokens').fill('3');
+	await field(view, 'Max tokens').fill('3');
 	await ask(view, 'What is 17 + 25?');
-	await page.locator('.badge', { hasText: 'Cut off' }).waitFor();
+	await page.locator('.badge', { hasText: 'Truncated' }).waitFor();
 });
 
 test('what a policy writes stays text', options, async (t) => {
@@ -170,10 +170,10 @@ test('checks again, saves, copies; and comes back with what was there', options,
 	await ask(view, 'What is 17 + 25?');
 	assert.equal(await page.locator('.badge.right').count(), 0);
 	await field(view, 'Expected answer').fill('43');
-	await page.getByRole('button', { name: 'Check Against Expected' }).click();
+	await page.getByRole('button', { name: 'Check Expected Answer' }).click();
 	await page.locator('.badge.wrong').waitFor();
 	await page.getByRole('button', { name: 'Save as Case' }).click();
-	await page.getByRole('button', { name: 'Copy as an API call' }).click();
+	await page.getByRole('button', { name: 'Copy as API call' }).click();
 	await page.waitForFunction(() => /Copied|Saved/.test(document.querySelector('[aria-live]')?.textContent ?? ''));
 	const place = { exchange: 1, side: 0, sample: 0 };
 	assert.deepEqual(view.saved, [place]);

@@ -91,9 +91,9 @@ test('the plot and the table say what the comparison found; points open their tr
 
 	await page.getByRole('button', { name: 'mcts by mean-logprob simulations=4', exact: true }).click();
 	await page.waitForFunction(() => /mcts/.test(document.querySelector('.searches h2')?.textContent ?? ''));
-	const which = page.getByRole('combobox', { name: 'Which searches' });
+	const which = page.getByRole('combobox', { name: 'Filter searches' });
 	await which.click();
-	await page.getByRole('option', { name: 'Wrong answers' }).click();
+	await page.getByRole('option', { name: 'Incorrect' }).click();
 	await page.waitForFunction(() => {
 		const badges = [...document.querySelectorAll('.searches tbody .badge')];
 		return badges.length > 0 && badges.every((badge) => badge.classList.contains('wrong'));
@@ -104,7 +104,7 @@ test('the plot and the table say what the comparison found; points open their tr
 	const before = await height();
 	const letGo = view.hold();
 	await page.getByRole('button', { name: 'mcts by mean-logprob simulations=12', exact: true }).click();
-	await page.getByText('The searches are being read…').waitFor();
+	await page.getByText('Loading searches…').waitFor();
 	assert.equal(await height(), before, 'the page does not jump');
 	await which.click();
 	// The component says so in the frame after.
@@ -153,7 +153,7 @@ test('one that was stopped can go on, and it follows what is written', options, 
 	await page.waitForSelector('.badge.state-stopped');
 	assert.match(await page.locator('.legend').innerText(), /^No results yet\./);
 	await looksRightNow(view, 'strategies-stopped');
-	await page.getByRole('button', { name: 'Go On' }).click();
+	await page.getByRole('button', { name: 'Continue' }).click();
 	for (let i = 0; i < 500 && view.commands.length === 0; i++) await page.waitForTimeout(10);
 	assert.deepEqual(view.commands, [{ type: 'goOn' }]);
 	await writeFile(path, JSON.stringify(summary));
@@ -185,7 +185,7 @@ test('searches that failed are no success: how many, why, and what to do', optio
 	await page.waitForSelector('.badge.state-incomplete');
 	assert.equal(await page.locator('.badge.state-ended').count(), 0);
 	assert.equal(await page.locator('.page-head .badge').innerText(), 'Incomplete');
-	assert.equal(await page.locator('.failures .fault').innerText(), '30 of 60 searches failed and count nowhere.');
+	assert.equal(await page.locator('.failures .fault').innerText(), '30 of 60 searches failed and are not counted.');
 	assert.match(await page.locator('.failures li').innerText(), /^30× .*not in the vocabulary/);
 	await page.getByRole('button', { name: 'Retry Failed' }).waitFor();
 	await looksRightNow(view, 'strategies-failures');
@@ -204,7 +204,7 @@ test('searches that failed are no success: how many, why, and what to do', optio
 	};
 	await writeFile(path, JSON.stringify(all));
 	await page.waitForSelector('.badge.state-failed');
-	assert.equal(await page.locator('.legend').innerText(), 'No results: every search failed.');
+	assert.equal(await page.locator('.legend').innerText(), 'No results. All searches failed.');
 	// A summary that an older version wrote: done, without the reasons.
 	await writeFile(
 		path,

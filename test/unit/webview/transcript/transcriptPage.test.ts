@@ -191,7 +191,7 @@ test('hostile texts stay texts', options, async (t) => {
 	const view = await open(t, await written('evil.json', JSON.stringify(messages)));
 	const { page } = view;
 	await page.waitForSelector('.message');
-	await page.getByRole('button', { name: 'Open all' }).click();
+	await page.getByRole('button', { name: 'Expand All' }).click();
 	await page.waitForSelector('.message.open .text-body');
 	for (let i = 0; i < messages.length; i++) {
 		await page.evaluate((to) => document.querySelector('.timeline')?.scrollTo({ top: to * 700 }), i);
@@ -222,7 +222,7 @@ test('references stand with their claims and what the tools told of them', optio
 	const claim = page.locator('.claim', { hasText: 'eliminating the need for explicit reward modeling' });
 	assert.match(
 		await claim.innerText(),
-		/\[4\]\[5\]\[6\][\s\S]*Stands elsewhere[\s\S]*analyticsvidhya[\s\S]*which it does not cite/,
+		/\[4\]\[5\]\[6\][\s\S]*Supported elsewhere[\s\S]*analyticsvidhya[\s\S]*which is not cited/,
 	);
 	assert.equal(await page.locator('.source').count(), 6);
 	await page.locator('.source summary').first().click();

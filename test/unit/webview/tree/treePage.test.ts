@@ -135,15 +135,15 @@ test('the slider goes back in time, and the end is followed again', options, asy
 	const { page } = view;
 	await view.show(grown.slice(0, 300), { running: true });
 	await page.waitForFunction(() => document.querySelector('.time-place')?.textContent?.includes('300 of 300'));
-	const slider = page.getByRole('slider', { name: 'Moment of the search' });
+	const slider = page.getByRole('slider', { name: 'Replay position' });
 	await slider.fill('38');
 	await page.waitForFunction(() => document.querySelector('.time-place')?.textContent?.includes('38 of 300'));
 	assert.match(await page.locator('.time-words').innerText(), /^(Backup|Selection|Expansion|Evaluation) /);
 	await view.add(grown.slice(300, 400));
 	await page.waitForFunction(() => document.querySelector('.time-place')?.textContent?.includes('38 of 400'));
-	await page.getByRole('button', { name: 'One event on' }).click();
+	await page.getByRole('button', { name: 'Next event' }).click();
 	await page.waitForFunction(() => document.querySelector('.time-place')?.textContent?.includes('39 of 400'));
-	await page.getByRole('button', { name: 'Follow the end' }).click();
+	await page.getByRole('button', { name: 'Follow new events' }).click();
 	await view.add(grown.slice(400));
 	await page.waitForFunction(() => document.querySelector('.time-words')?.textContent?.startsWith('End'));
 	await page.locator('.tree-stage').focus();
@@ -178,14 +178,14 @@ test('every layout draws, and so do filters, depths and colors', options, async 
 		['Layout', 'Radial'],
 		['Layout', 'Indented'],
 		['Layout', 'Timeline'],
-		['Axis of the timeline', 'by time'],
+		['Timeline axis', 'By time'],
 		['Layout', 'Layered graph'],
-		['Layout', 'Tidy, downwards'],
+		['Layout', 'Tidy, downward'],
 		['Color', 'Visits (N)'],
 		['Color', 'Role'],
-		['Nodes shown', 'Ways to answers'],
+		['Nodes shown', 'Paths to answers'],
 		['Open', 'Depth 2'],
-		['Open', 'All nodes open'],
+		['Expand', 'Expand all'],
 	] as const) {
 		await choose(page, label, option);
 		await drawn(page);
@@ -197,7 +197,7 @@ test('every layout draws, and so do filters, depths and colors', options, async 
 	await page.getByRole('button', { name: 'Zoom in' }).click();
 	await page.waitForFunction(() => document.querySelector<HTMLElement>('.minimap')?.hidden === false);
 	await page.locator('.minimap-canvas').click({ position: { x: 30, y: 60 } });
-	await page.getByRole('button', { name: 'Show all of it' }).click();
+	await page.getByRole('button', { name: 'Fit to view' }).click();
 	await page.waitForFunction(() => document.querySelector<HTMLElement>('.minimap')?.hidden === true);
 	const second = await open(t, { state });
 	await second.show(mctsEvents({ nodes: 900 }));
@@ -237,7 +237,7 @@ test('what can be done with a node is asked of the panel, and what cannot says w
 	await page.getByRole('button', { name: 'Prune' }).click();
 	await page.getByRole('button', { name: 'Edit and Continue…' }).click();
 	await page.getByRole('textbox', { name: /The text of the step/ }).fill('Better: 6 · 7 = 42.\n');
-	await page.getByRole('button', { name: 'Continue from the Edited Step' }).click();
+	await page.getByRole('button', { name: 'Continue from Edited Step' }).click();
 	await page.getByRole('button', { name: 'Run More…' }).click();
 	await view.told(4);
 	const id = (commands[0] as { node: number }).node;
@@ -263,7 +263,7 @@ test('what can be done with a node is asked of the panel, and what cannot says w
 	});
 	await page.waitForFunction(() => document.querySelector('.why')?.textContent?.includes('Another program'));
 	await tab(page, 'Search');
-	assert.match(await page.locator('.tab-panel').innerText(), /What went wrong[\s\S]*line 4 is no event/);
+	assert.match(await page.locator('.tab-panel').innerText(), /Errors[\s\S]*line 4 is no event/);
 	await tab(page, 'Node');
 	assert.match(await page.locator('.node-actions').innerText(), /Another program wrote the tree/);
 	for (const name of ['Branch from Here', 'Edit and Continue…', 'Prune', 'Run More…']) {
@@ -329,7 +329,7 @@ test('two trees stand side by side, with their numbers and answers', options, as
 	await drawn(page, 1);
 	// The numbers are drawn now and then while events come in.
 	await page.waitForFunction(() =>
-		/Nodes\s*899\s*699[\s\S]*Answers of both[\s\S]*42\s*correct\s*in both/.test(
+		/Nodes\s*899\s*699[\s\S]*Answers of both trees[\s\S]*42\s*correct\s*in both/.test(
 			(document.querySelector('.tab-panel') as HTMLElement | null)?.innerText ?? '',
 		),
 	);
@@ -338,7 +338,7 @@ test('two trees stand side by side, with their numbers and answers', options, as
 	await page.waitForFunction(
 		() => document.querySelectorAll('.tree-stage')[1]?.getAttribute('aria-activedescendant') !== null,
 	);
-	await page.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('The same answer'));
+	await page.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('Same answer'));
 	await tab(page, 'Node');
 	assert.match(await page.locator('.node-actions').innerText(), /Open this tree by itself/);
 	await page.getByRole('button', { name: 'Stop Comparing' }).click();
@@ -411,11 +411,11 @@ test('what cannot be read is said, with what to do', options, async (t) => {
 	await page.waitForSelector('.empty');
 	assert.match(await page.locator('.empty').innerText(), /no tree to show[\s\S]*not there any more\. Choose another/);
 	assert.deepEqual(await view.violations(), []);
-	await page.getByRole('button', { name: 'Read Again' }).click();
+	await page.getByRole('button', { name: 'Reload' }).click();
 	await view.told(1);
 	assert.deepEqual(view.commands, [{ type: 'again' }]);
 	await view.show([]);
-	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent === 'The log holds no node.');
+	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent === 'The log has no nodes.');
 	await view.say({ type: 'failed', side: 'main', message: 'The disk is gone.', action: null });
 	await page.waitForSelector('.notice');
 });

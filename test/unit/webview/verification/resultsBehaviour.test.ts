@@ -209,7 +209,7 @@ test('a panel follows newer results, and comes back as it was', options, async (
 	verifications.setResults('graded', { data: newer, rollouts });
 	view.session.choosePart('rollouts');
 	await shown(view, '96 rows');
-	const unlike = page.getByRole('button', { name: /^Unlike the run/ });
+	const unlike = page.getByRole('button', { name: /^Different from run/ });
 	assert.match(await unlike.innerText(), /96 of 96/);
 	await page.getByRole('button', { name: 'Rollouts', exact: true }).click();
 	await until(() => view.written.length === 1);
@@ -391,7 +391,7 @@ test('a comparison shows its groups, and opens the rollouts of a group and of a 
 	await page.keyboard.press('Home');
 	await shown(view, '8 of 96 rows');
 	const lost = comparison.groups.find(({ variance }) => variance === 'lost');
-	await page.getByRole('button', { name: 'Open its rollouts' }).click();
+	await page.getByRole('button', { name: 'Open rollouts' }).click();
 	await page.getByRole('button', { name: 'Rollouts', exact: true }).click();
 	await until(() => view.written.length === 2);
 	const expected = { run, step: lost?.step, group: lost?.group };
