@@ -209,7 +209,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		await view.page.getByText('Open Setting').click();
 		await view.page.waitForTimeout(30);
 		assert.deepEqual(view.asked, [{ method: 'openDiagnosisSetting', params: {} }]);
-		assert.match(await line.innerText(), /switched off/);
+		assert.match(await line.innerText(), /turned off/);
 	});
 
 	it('stay folded, and are there after a reload', async () => {

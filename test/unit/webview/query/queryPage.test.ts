@@ -202,7 +202,7 @@ describe('the query view in a browser', { skip }, () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(page, 'SELECT range % 4 AS n, range AS m FROM range(100000)');
-		await summary(page, /^The first/);
+		await summary(page, /^First/);
 		await page.getByLabel('Histogram of a column').selectOption('n');
 		await page.waitForSelector('.bars');
 		assert.deepEqual(
