@@ -1,7 +1,7 @@
 import { type IDisposable, toDisposable } from '../../src/base/disposable.ts';
 import { element, setText } from './dom.ts';
 
-/** Says things to screen readers without showing them. Bursts are joined: only the last of a second is said. */
+/** Announces texts to screen readers. Of a burst, only the last one is announced. */
 export class LiveRegion implements IDisposable {
 	readonly element = element('div', { class: 'visually-hidden', role: 'status', aria: { live: 'polite' } });
 	#timer: ReturnType<typeof setTimeout> | undefined;
@@ -11,7 +11,7 @@ export class LiveRegion implements IDisposable {
 		this.#next = text;
 		this.#timer ??= setTimeout(() => {
 			this.#timer = undefined;
-			// A text that is said twice must change in between, or it stays silent.
+			// The text must change in between for a repeated announcement to be read.
 			setText(this.element, '');
 			setText(this.element, this.#next);
 		}, 400);
@@ -49,7 +49,7 @@ export function nextFocus(key: string, index: number, count: number, columns = 1
 }
 
 export interface RovingFocus extends IDisposable {
-	/** To be called when the items changed: one of them must stay reachable by Tab. */
+	/** Call after the items changed, to keep one of them reachable by Tab. */
 	settle(): void;
 }
 

@@ -34,13 +34,13 @@ export interface BridgeOptions<In, State, Requests extends RequestTable> {
 	readonly onFault: (message: string) => void;
 }
 
-/** The webview's side of the connection to its panel. Made once per page: the host hands out its API only once. */
+/** The webview's side of the connection to its panel. Create one per page: VS Code hands out its API only once. */
 export class Bridge<In, Out, State, Requests extends RequestTable> extends Disposable {
 	readonly #api: WebviewApi;
 	readonly #options: BridgeOptions<In, State, Requests>;
 	readonly #events = this.register(new Emitter<In>((error) => this.#options.onFault(String(error))));
 	readonly #pending = new Map<number, Pending>();
-	/** Answers to what a page asked before it was reloaded may still come: they must not be taken for those of this one. */
+	/** Random start: late responses to requests of a page before a reload must not match those of this page. */
 	#lastId = Math.floor(Math.random() * 2 ** 40);
 
 	constructor(options: BridgeOptions<In, State, Requests>) {
@@ -59,7 +59,7 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 		this.#api.postMessage({ kind: 'event', event });
 	}
 
-	/** Settles always: with the result, with the panel's failure, or `cancelled` when the signal fires or the page goes. */
+	/** Always settles: with the result, the panel's failure, or `cancelled` when the signal fires or the page closes. */
 	request<M extends keyof Requests & string>(
 		method: M,
 		params: RequestParams<Requests, M>,
@@ -113,7 +113,7 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 		if (message.kind === 'event') {
 			const decoded = decode(this.#options.events, message.event);
 			if (decoded.ok) this.#events.fire(decoded.value);
-			else this.#options.onFault(`A message of the extension was not understood: ${decoded.faults[0]?.message ?? ''}`);
+			else this.#options.onFault(`Invalid message from the extension: ${decoded.faults[0]?.message ?? ''}`);
 			return;
 		}
 		const pending = this.#pending.get(message.id);
@@ -126,7 +126,7 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 		try {
 			const table = this.#options.requests[pending.method];
 			pending.resolve(
-				table ? decodeOrThrow(table.result, message.result, `The answer to ${pending.method}`) : undefined,
+				table ? decodeOrThrow(table.result, message.result, `The response to ${pending.method}`) : undefined,
 			);
 		} catch (error) {
 			pending.reject(Failure.from(error));

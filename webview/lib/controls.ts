@@ -41,7 +41,7 @@ function control<T extends HTMLElement & { disabled: boolean }>(node: T, root: H
 }
 
 export interface ButtonOptions {
-	/** Its name for people and assistive technology; the text of the button unless it is an icon alone. */
+	/** Accessible name; also the text, unless the button has only an icon. */
 	readonly label: string;
 	readonly appearance?: 'primary' | 'secondary' | 'icon';
 	readonly icon?: IconName;

@@ -16,12 +16,12 @@ export interface Properties {
 	readonly on?: { readonly [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
 }
 
-/** Attributes that would make text into code or style; they are never set through {@link element}. */
+/** Attributes that could turn text into code or style; {@link element} rejects them. */
 const forbidden = /^(on|style$|srcdoc$|href$|src$)/i;
 
 /**
- * Builds an element. Children that are texts become text nodes: whatever a run folder or a model wrote stays text.
- * In them and in labels, characters that are not seen but change how a text is read are written out.
+ * Creates an element. String children become text nodes, so untrusted text stays text.
+ * In them and in labels, invisible characters are written out.
  */
 export function element<K extends keyof HTMLElementTagNameMap>(
 	tag: K,
@@ -66,7 +66,7 @@ export function append(node: Node, children: readonly Child[]): void {
 	}
 }
 
-/** Replaces what is inside. */
+/** Replaces the children. */
 export function fill(node: Element, ...children: readonly Child[]): void {
 	node.replaceChildren();
 	append(node, children);
@@ -82,7 +82,7 @@ export function setTitle(node: HTMLElement, text: string): void {
 	node.title = visibleText(text);
 }
 
-/** Words that only screen readers need. */
+/** Text for screen readers only. */
 export function unseen(words: string): HTMLElement {
 	return element('span', { class: 'visually-hidden' }, words);
 }

@@ -1,14 +1,14 @@
-/** Longest report of a fault that a panel takes. */
+/** Max length of an error report. */
 const longest = 20_000;
 
 /**
- * Tells the panel, for its log, of faults in a page's own code: those that nobody caught, and those handed to the function
- * that it returns.
+ * Reports errors in a page's own code to the panel's log: uncaught ones, and those passed to the returned
+ * function.
  */
 export function reportFaults(post: (message: string) => void): (message: string) => void {
 	const report = (message: string): void => post(message.slice(0, longest));
 	window.addEventListener('error', ({ message, error }) => {
-		// Not an error: what was measured or resized made others be measured, which are told in the next frame.
+		// Not an error: further resize notifications are delivered in the next frame.
 		if (message.startsWith('ResizeObserver loop')) return;
 		report(error instanceof Error ? (error.stack ?? message) : message);
 	});

@@ -1,17 +1,17 @@
-/** Where frames come from; tests have their own. */
+/** Source of animation frames; replaced in tests. */
 export interface FrameSource {
 	readonly request: (callback: FrameRequestCallback) => number;
 	readonly cancel: (id: number) => void;
 }
 
 /**
- * Frames of the page, for drawing. The editor keeps a page whose tab is hidden, and the browser gives it frames like any other:
- * while it is hidden whoever asks for one waits, and gets it when somebody sees the page again.
+ * Animation frames that pause while the page is hidden. VS Code keeps the page of a hidden tab, and the browser still gives
+ * it frames; requests made while hidden run when the page is visible again.
  */
 export class Frames {
 	readonly #source: FrameSource;
 	readonly #asked = new Map<number, FrameRequestCallback>();
-	/** The browser's number of each that does not wait. */
+	/** The browser's ids of requests that are not paused. */
 	readonly #coming = new Map<number, number>();
 	#last = 0;
 	#shown = true;
@@ -25,7 +25,7 @@ export class Frames {
 		this.#source = source;
 	}
 
-	/** Whether the page can be seen. */
+	/** Whether the page is visible. */
 	get shown(): boolean {
 		return this.#shown;
 	}
@@ -40,7 +40,7 @@ export class Frames {
 		}
 	}
 
-	/** As `requestAnimationFrame`, but for the wait. */
+	/** Like `requestAnimationFrame`, but pauses while hidden. */
 	request(callback: FrameRequestCallback): number {
 		this.#last += 1;
 		this.#asked.set(this.#last, callback);
@@ -66,12 +66,12 @@ export class Frames {
 	}
 }
 
-/** Of the page. */
+/** Frames of this page. */
 export const frames = new Frames();
 
 /**
- * Passes changes on as they come; while the page is hidden they are gathered, and passed on together once it is seen again.
- * @param of the page's by default
+ * Passes changes on at once; while the page is hidden, collects them and passes them on together when it is visible.
+ * @param of default: the page's frames
  */
 export function whenShown<T>(
 	update: (changes: ReadonlySet<T>) => void,

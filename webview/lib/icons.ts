@@ -53,7 +53,7 @@ export type IconName = keyof typeof outlines;
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** A decorative icon; what it stands for is said by the control that holds it. */
+/** A decorative icon; its control has the accessible name. */
 export function icon(name: IconName): SVGSVGElement {
 	const svg = document.createElementNS(namespace, 'svg');
 	svg.setAttribute('viewBox', '0 0 16 16');

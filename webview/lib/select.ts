@@ -12,7 +12,7 @@ export interface Select {
 	set(choices: readonly SelectChoice[], value: string): void;
 }
 
-/** A native choice: lists of conditions are long, and its list is never cut off by what surrounds it. */
+/** A native select, whose list is never clipped by surrounding elements. */
 export function select(label: string, onChange: (value: string) => void): Select {
 	const node = element('select', { class: 'select', aria: { label } });
 	let key = '';
@@ -20,7 +20,7 @@ export function select(label: string, onChange: (value: string) => void): Select
 	return {
 		element: node,
 		set: (choices, value) => {
-			// A value that is not offered (any more) is shown all the same.
+			// A value that is not among the choices is still shown.
 			const all = choices.some((choice) => choice.value === value) ? choices : [{ value, label: value }, ...choices];
 			const next = JSON.stringify(all);
 			if (next !== key) {

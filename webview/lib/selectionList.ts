@@ -13,7 +13,7 @@ export interface SelectionListOptions {
 	readonly onSelect: (index: number) => void;
 }
 
-/** A virtual list box with one chosen row: arrows, Home and End choose; the focus stays on the list. */
+/** A virtual list box with one selected row: arrows, Home and End select; the focus stays on the list. */
 export class SelectionList implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #list: VirtualList;
@@ -58,19 +58,19 @@ export class SelectionList implements IDisposable {
 		});
 	}
 
-	/** Draws anew. `added` rows came on top: what is in view stays where it is. */
+	/** Redraws. `added` rows were inserted on top: keeps the visible rows in place. */
 	update(count: number, selected: number, added = 0): void {
 		const moved = selected !== this.#selected + added;
 		const { scrollTop } = this.element;
 		this.#count = count;
 		this.#selected = selected;
 		this.#list.setCount(count);
-		// At the very top one sees what is newest; further down what one reads must not move.
+		// At the top, show the newest rows; further down, keep the position.
 		if (added > 0 && scrollTop > 0) this.element.scrollTop = scrollTop + added * this.#rowHeight;
 		if (moved && selected >= 0 && selected < count) this.#list.reveal(selected);
 	}
 
-	/** The chosen row can be named only while it is drawn. */
+	/** aria-activedescendant can only name a row that is drawn. */
 	#nameActive(): void {
 		const id = `${this.#prefix}-${this.#selected}`;
 		setAria(this.element, 'activedescendant', this.element.querySelector(`#${id}`) ? id : null);

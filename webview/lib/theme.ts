@@ -13,7 +13,7 @@ import {
 
 export type ThemeKind = 'dark' | 'light' | 'high-contrast-dark' | 'high-contrast-light';
 
-/** What drawing on a canvas needs to know of the theme; everything else is CSS variables in style sheets. */
+/** Theme values for canvas drawing; style sheets use CSS variables. */
 export interface Theme {
 	readonly kind: ThemeKind;
 	readonly highContrast: boolean;

@@ -1,7 +1,7 @@
 import { Disposable, type IDisposable, toDisposable } from '../../src/base/disposable.ts';
 import { append, element, fill, uniqueId } from './dom.ts';
 
-/** What is said about a number: its name, what it is, and what it depends on. */
+/** Explanation of a number: title, recorded name, paragraphs, and facts. */
 export interface Explanation {
 	readonly title: string;
 	/** The name under which it is recorded. */
@@ -25,7 +25,7 @@ export function placeTooltip(
 	return { left, top: above >= 0 ? above : Math.max(0, view.height - size.height - gap) };
 }
 
-/** One box for all explanations of a page: shown on hover and on focus, stays while it is pointed at, leaves on Escape. */
+/** The tooltip of a page: shown on hover and focus, stays while hovered, hides on Escape. */
 export class Tooltip extends Disposable {
 	readonly #box = element('div', {
 		id: uniqueId('tooltip'),
@@ -87,7 +87,7 @@ export class Tooltip extends Disposable {
 
 	readonly #onScroll = (): void => {
 		if (this.#box.matches(':hover') || !this.#anchor) return;
-		// What has the focus may just be scrolling into view.
+		// A focused anchor may be scrolling into view.
 		if (this.#anchor.contains(document.activeElement)) this.#place(this.#anchor);
 		else this.hide();
 	};

@@ -7,5 +7,5 @@ export function truncationBadge(truncated: boolean | null): HTMLElement | null {
 		const title = 'The trainer did not record whether this completion was truncated';
 		return element('span', { class: 'quiet', title }, 'Truncation not recorded');
 	}
-	return element('span', { class: 'badge warning', title: 'Cut off at the length limit of completions' }, 'Truncated');
+	return element('span', { class: 'badge warning', title: 'Truncated at the completion length limit' }, 'Truncated');
 }

@@ -167,7 +167,7 @@ export class VirtualList implements IDisposable {
 		this.#measure = new ResizeObserver((entries) => this.#measured(entries));
 	}
 
-	/** Sets how many rows there are and draws them anew. */
+	/** Sets the number of rows and redraws. */
 	setCount(count: number): void {
 		const { rowHeight, estimate } = this.#options;
 		this.#heights =
@@ -175,7 +175,7 @@ export class VirtualList implements IDisposable {
 		this.refresh();
 	}
 
-	/** Draws the rows in view anew, after what they show has changed. */
+	/** Redraws the rows in view after their content changed. */
 	refresh(): void {
 		for (const row of this.#rows.values()) this.#drop(row);
 		this.#rows.clear();

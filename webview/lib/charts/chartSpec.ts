@@ -6,9 +6,9 @@ export interface ChartLine {
 	readonly label: string;
 	/** Index into the theme's series colors. */
 	readonly colour: number;
-	/** Off until the person switches it on. */
+	/** Hidden by default. */
 	readonly initiallyHidden?: boolean;
-	/** What the others are seen against: drawn thin, never smoothed. */
+	/** Reference for the others: drawn thin, never smoothed. */
 	readonly reference?: boolean;
 }
 
@@ -28,7 +28,7 @@ export type ChartBand =
 			readonly kind: 'between';
 			readonly low: string;
 			readonly high: string;
-			/** The line that it belongs to and is hidden with. */
+			/** The line it belongs to and is hidden with. */
 			readonly of: string;
 			readonly label: string;
 			readonly colour: number;
@@ -45,7 +45,7 @@ export interface ChartSpec {
 	readonly unit: MetricUnit;
 	/** small: one of many alike. */
 	readonly size?: 'small';
-	/** What a linear axis spans at least. */
+	/** Min span of a linear axis. */
 	readonly span?: { readonly min?: number; readonly max?: number };
 	/** Words under the axis: "tokens", "s". */
 	readonly unitLabel: string;
@@ -67,7 +67,7 @@ export interface Layer {
 	readonly values: Float64Array;
 }
 
-/** What layers are made of: columns and their averages. */
+/** Source of layers: columns and their averages. */
 export interface ColumnSource {
 	readonly length: number;
 	column(name: string): Float64Array | undefined;
@@ -150,7 +150,7 @@ function stackLayers(shown: readonly ChartLine[], source: ColumnSource): Layers 
 		for (let row = 0; row < total.length; row++) {
 			const value = values[row] as number;
 			const under: number = below === null ? Number.NaN : (below[row] as number);
-			// A phase that did not happen takes no time; where no phase is known there is nothing to draw.
+			// A missing phase counts as zero, unless all phases are missing.
 			total[row] = Number.isNaN(value) ? under : (Number.isNaN(under) ? 0 : under) + value;
 		}
 		totals.push({ role: 'area', metric: line.metric, colour: line.colour, gaps: 'kept', values: total });
@@ -159,7 +159,7 @@ function stackLayers(shown: readonly ChartLine[], source: ColumnSource): Layers 
 	return { layers: totals.reverse(), areas: [] };
 }
 
-/** Names of the lines and bands that are off: those that were switched, or are off at first and were not. */
+/** Names of hidden lines and bands: toggled ones, and those hidden by default that were not toggled. */
 export function hiddenOf(spec: ChartSpec, switched: ReadonlySet<string>): Set<string> {
 	const keys = [
 		...spec.lines.map((line) => [line.metric, line.initiallyHidden] as const),

@@ -17,7 +17,7 @@ export function rowsWithValues(columns: readonly (Float64Array | undefined)[], f
 	return Int32Array.from(rows);
 }
 
-/** A chart's numbers as a table: what a canvas cannot tell assistive technology, and what one may want to read off. */
+/** A chart's data as a table, for exact values and for assistive technology. */
 export class ChartTable implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #list: VirtualList;
@@ -49,7 +49,7 @@ export class ChartTable implements IDisposable {
 		);
 	}
 
-	/** Shows these rows; stays at the end when it was there. */
+	/** Shows these rows; stays scrolled to the end if it was there. */
 	setRows(rows: Int32Array): void {
 		const atEnd = this.#list.atEnd;
 		this.#rows = rows;

@@ -24,7 +24,7 @@ function cell(value: number | string): string {
 	return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A file name made of what a person or a run folder wrote: letters, digits, dots and dashes. */
+/** A safe file name from untrusted text: letters, digits, dots and dashes. */
 export function fileNameOf(...parts: readonly string[]): string {
 	const name = parts
 		.map((part) =>

@@ -17,29 +17,29 @@ export interface PlotOptions {
 	readonly link: PlotLink;
 	readonly source: ColumnSource;
 	readonly theme: () => Theme;
-	/** Ascending in x, on the axis in use. */
+	/** Ascending in x, on the current axis. */
 	readonly marks: () => readonly PlotMark[];
 	/** Enter or the app's own key on a row. */
 	readonly onOpen: (row: number) => void;
-	/** The values at a row, in words, for assistive technology. */
+	/** Values at a row as text, for assistive technology. */
 	readonly describe: (row: number) => string;
 	/** Rows `from` to `to` (excluded) have been drawn. */
 	readonly onDraw?: (from: number, to: number) => void;
 }
 
-/** What may change how a plot is built. */
+/** Options that a plot is built from. */
 export interface PlotSettings {
 	readonly hidden: ReadonlySet<string>;
 	readonly smoothing: boolean;
 	readonly log: boolean;
 }
 
-/** What a stack adds up happened between the row before and its own. */
+/** A stack's values cover the interval since the previous row. */
 const sinceRowBefore = uPlot.paths.stepped?.({ align: -1 });
 
 const heights = { small: 96, normal: 168 };
 
-/** One chart on a canvas. It draws only while it is in view, and what its link says. */
+/** One chart on a canvas. It draws only while in view; its link controls range and cursor. */
 export class Plot extends Disposable {
 	readonly element: HTMLElement;
 	readonly #options: PlotOptions;
@@ -49,7 +49,7 @@ export class Plot extends Disposable {
 	#built = '';
 	#layers: Layers = { layers: [], areas: [] };
 	#visible = false;
-	/** Data or settings are other ones than those that the layers were made of. */
+	/** Whether data or settings changed since the layers were made. */
 	#layersStale = true;
 	#stale = true;
 	#width = 0;
@@ -135,7 +135,7 @@ export class Plot extends Disposable {
 		if (this.#visible) drawQueue.add(this);
 	}
 
-	/** Draws at once if something changed; export does so for charts out of view. */
+	/** Draws at once if something changed; used to export charts out of view. */
 	draw(): void {
 		if (!this.#stale || this.#width === 0 || this.disposed) return;
 		this.#stale = false;
@@ -184,7 +184,7 @@ export class Plot extends Disposable {
 		this.#plot = null;
 	}
 
-	/** All that a built plot depends on besides data and scales. */
+	/** Everything a built plot depends on besides data and scales. */
 	#shape(): string {
 		const { layers, areas } = this.#layers;
 		return JSON.stringify([
@@ -275,7 +275,7 @@ export class Plot extends Disposable {
 		};
 	}
 
-	/** A click pins the step below it. A drag that selects a part ends in a click, too; a double click only zooms out. */
+	/** A click pins the step. Ignores the click at the end of a drag, and double clicks, which zoom out. */
 	#pinByClick({ over }: uPlot): void {
 		const { link } = this.#options;
 		let pressed = Number.NaN;
@@ -328,7 +328,7 @@ export class Plot extends Disposable {
 		}
 	}
 
-	/** The cursor stands on rows only. */
+	/** Snaps the cursor to rows. */
 	#snap(u: uPlot, left: number): number {
 		if (left < 0) return left;
 		const { x } = this.#options.link;

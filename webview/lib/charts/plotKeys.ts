@@ -14,7 +14,7 @@ export interface KeyPress {
 	readonly control: boolean;
 }
 
-/** What a key does on a focused chart; null: nothing, the key goes on. */
+/** Action of a key on a focused chart; null: not handled. */
 export function plotActionOf({ key, shift, control }: KeyPress): PlotAction | null {
 	if (control) return null;
 	switch (key) {

@@ -8,13 +8,13 @@ export interface Range {
 	readonly max: number;
 }
 
-/** What is in view, as it is kept over a reload. */
+/** The range in view, as saved. */
 export interface KeptView extends Range {
 	readonly following: boolean;
 	readonly growing: boolean;
 }
 
-/** What linked charts share: the x axis, the range in view, the row under the cursor. Charts draw what it says. */
+/** State shared by linked charts: x axis, range in view, cursor row, pinned step. */
 export class PlotLink extends Disposable {
 	readonly #viewChanged = this.register(new Emitter<void>());
 	readonly #cursorChanged = this.register(new Emitter<number | null>());
@@ -23,7 +23,7 @@ export class PlotLink extends Disposable {
 	#axis: XAxis = 'step';
 	#range: Range | null = null;
 	#following = true;
-	/** A view that follows keeps its beginning, not its width. */
+	/** Whether a following view keeps its start instead of its width. */
 	#growing = false;
 	#cursor: number | null = null;
 	/** Step that the cursor returns to when the pointer leaves. */
@@ -52,7 +52,7 @@ export class PlotLink extends Disposable {
 		return this.#range;
 	}
 
-	/** Whether the view moves on with new rows. */
+	/** Whether the view follows new rows. */
 	get following(): boolean {
 		return this.#following;
 	}
@@ -78,7 +78,7 @@ export class PlotLink extends Disposable {
 		return this.#range && { ...this.#range, following: this.#following, growing: this.#growing };
 	}
 
-	/** Shows what was kept, before there are rows. */
+	/** Restores the saved range before there are rows. */
 	restore(view: KeptView | null, pinned: number | null): void {
 		this.#range = view && { min: view.min, max: view.max };
 		this.#following = view?.following ?? true;
@@ -217,7 +217,7 @@ export class PlotLink extends Disposable {
 		this.#cursorChanged.fire(valid);
 	}
 
-	/** The pointer is nowhere: the cursor goes to the pinned step. */
+	/** Called when the pointer leaves: the cursor returns to the pinned step. */
 	leave(): void {
 		this.setCursor(this.pinnedRow);
 	}

@@ -6,11 +6,11 @@ import { plainLabel } from '../trace/hiddenCharacters.ts';
 export interface Alternative {
 	readonly text: string;
 	readonly probability: number;
-	/** The token that was taken. */
+	/** The sampled token. */
 	readonly taken: boolean;
 }
 
-/** What could have stood at a place, the most probable first; what was taken is among them, if its probability is known. */
+/** Alternatives at a position, most probable first, including the sampled token if its probability is known. */
 export function alternativesAt(detail: TokenDetail, token: number): Alternative[] {
 	const text = detail.text[token] ?? '';
 	const list = (detail.top?.[token] ?? [])
@@ -21,7 +21,7 @@ export function alternativesAt(detail: TokenDetail, token: number): Alternative[
 	return list.sort((a, b) => b.probability - a.probability);
 }
 
-/** A token so that one sees its blanks: "·no", "↵". */
+/** A token with visible whitespace: "·no", "↵". */
 export function tokenLabel(text: string): string {
 	if (text === '') return '∅';
 	return plainLabel(text.replace(/\n/g, '↵').replace(/\t/g, '⇥').replace(/ /g, '·'), 60);
@@ -39,7 +39,12 @@ export function alternativeList(alternatives: readonly Alternative[], force?: (t
 		const inside = [
 			bar,
 			element('span', { class: 'alternative-text' }, tokenLabel(text)),
-			element('span', { class: 'alternative-share' }, taken && element('span', { class: 'quiet' }, 'taken '), percent),
+			element(
+				'span',
+				{ class: 'alternative-share' },
+				taken && element('span', { class: 'quiet' }, 'sampled '),
+				percent,
+			),
 		];
 		if (force === undefined || taken || text === '') {
 			return element('li', null, element('div', { class: `alternative${taken ? ' taken' : ''}` }, ...inside));
@@ -51,7 +56,7 @@ export function alternativeList(alternatives: readonly Alternative[], force?: (t
 				'button',
 				{
 					class: 'alternative',
-					title: 'Force this token and go on from it',
+					title: 'Force this token and continue from it',
 					attributes: { type: 'button' },
 					on: { click: () => force(text) },
 				},

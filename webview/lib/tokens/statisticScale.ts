@@ -8,7 +8,7 @@ import {
 	tokenStatistics,
 } from '../../../src/core/search/tokenStatistics.ts';
 
-/** Levels of color: 0 (the policy is sure) to this (it could go on otherwise). */
+/** Max color level; 0: the policy is certain. */
 export const highestLevel = 6;
 
 export const statisticNames: Readonly<Record<TokenStatistic, string>> = {
@@ -16,31 +16,31 @@ export const statisticNames: Readonly<Record<TokenStatistic, string>> = {
 	varentropy: 'Varentropy',
 	gini: 'Gini coefficient',
 	variance: 'Variance',
-	gap: 'Gap of the top two',
+	gap: 'Top-two gap',
 	logprob: 'Log-probability',
 };
 
 export const statisticWords: Readonly<Record<TokenStatistic, string>> = {
-	entropy: 'Entropy of the next-token distribution: 0 where one token is certain',
-	varentropy: 'Variance of the surprise: high where likely tokens stand beside unlikely ones',
-	gini: 'How unequal the probabilities are: the darker, the more alike',
-	variance: 'Variance of the probabilities: the darker, the more alike',
-	gap: 'Difference between the probabilities of the two most probable tokens: the darker, the closer',
-	logprob: 'Log-probability of the token that was taken: the darker, the less likely',
+	entropy: 'Entropy of the next-token distribution; 0 if one token is certain',
+	varentropy: 'Varentropy: variance of the surprisal',
+	gini: 'Gini coefficient of the probabilities; darker is more uniform',
+	variance: 'Variance of the probabilities; darker is more uniform',
+	gap: 'Probability gap between the top two tokens; darker is closer',
+	logprob: 'Log-probability of the sampled token; darker is less likely',
 };
 
 export const kindWords: Readonly<Record<TokenKind, string>> = {
-	greedy: 'one token leads',
-	fork: 'fork: the top two are close',
-	branch: 'branch: several tokens are likely',
-	explore: 'flat: no token is likely',
+	greedy: 'greedy: one token dominates',
+	fork: 'fork: top two tokens are close',
+	branch: 'branch: several likely tokens',
+	explore: 'flat: no likely token',
 };
 
 /** For the legend. */
 export const kindNames: Readonly<Record<TokenKind, string>> = {
-	greedy: 'one leads',
-	fork: 'two are close',
-	branch: 'several are likely',
+	greedy: 'one dominant',
+	fork: 'top two close',
+	branch: 'several likely',
 	explore: 'flat',
 };
 
@@ -53,7 +53,7 @@ const units: Readonly<Record<TokenStatistic, string>> = {
 	logprob: ' nats',
 };
 
-/** One statistic over a text, and how strongly each value is colored. */
+/** A statistic over a text, with its color scale. */
 export interface StatisticColumn {
 	readonly name: TokenStatistic;
 	/** One entry a token; null: not known. */
@@ -127,11 +127,11 @@ export function valueWords(detail: TokenDetail, token: number, name: TokenStatis
 	return `${statisticNames[name].toLowerCase()} ${about}${formatNumber(value, 3)}${units[name]}${p}`;
 }
 
-/** All that is known of a token, in words. */
+/** Values of a token as text. */
 export function tokenWords(detail: TokenDetail, token: number, kind: TokenKind | null): string {
 	const parts = tokenStatistics.flatMap((name) => valueWords(detail, token, name) ?? []);
 	if (kind !== null) parts.push(kindWords[kind]);
-	return parts.length === 0 ? 'nothing is known of it' : parts.join(' · ');
+	return parts.length === 0 ? 'no data' : parts.join(' · ');
 }
 
 /** The greatest strength in each of so many equal stretches of a text; null: nothing is known there. */

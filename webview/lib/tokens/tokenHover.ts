@@ -2,7 +2,7 @@ import type { IDisposable } from '../../../src/base/disposable.ts';
 import { element, fill } from '../dom.ts';
 import { placeTooltip } from '../tooltip.ts';
 
-/** What is told of the token under the pointer, beside it. It takes no part in what can be pointed at. */
+/** Details of the hovered token; the box ignores the pointer. */
 export class TokenHover implements IDisposable {
 	readonly element = element('div', {
 		class: 'tooltip token-hover',

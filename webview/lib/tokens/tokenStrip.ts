@@ -1,4 +1,4 @@
-import { formatNumber } from '../../../src/base/format.ts';
+import { formatCounted, formatNumber } from '../../../src/base/format.ts';
 import { element, setAria, setTitle } from '../dom.ts';
 import { type StatisticColumn, statisticNames, stripOf } from './statisticScale.ts';
 
@@ -14,7 +14,7 @@ function svg(name: string, attributes: Readonly<Record<string, string | number>>
 	return node;
 }
 
-/** A statistic over a text in one line, with a mark at each place that asks for a fork. A click goes to the token there. */
+/** Sparkline of a statistic over a text, with a tick at each fork. A click goes to the token. */
 export class TokenStrip {
 	readonly element = element('div', { class: 'token-strip', role: 'img' });
 	readonly #drawing = svg('svg', {
@@ -56,9 +56,9 @@ export class TokenStrip {
 			const best = values[at] ?? null;
 			return value !== null && (best === null || column.strength(value) > column.strength(best)) ? i : at;
 		}, 0);
-		const where = `most open at token ${open + 1} (${formatNumber(values[open] ?? null, 3)})`;
-		const words = `${statisticNames[column.name]} over ${values.length} tokens: mean ${formatNumber(mean, 3)}, ${where}`;
-		setAria(this.element, 'label', `${words}; ${forks.length} forks`);
+		const where = `max at token ${open + 1} (${formatNumber(values[open] ?? null, 3)})`;
+		const words = `${statisticNames[column.name]} over ${formatCounted(values.length, 'token')}: mean ${formatNumber(mean, 3)}, ${where}`;
+		setAria(this.element, 'label', `${words}; ${formatCounted(forks.length, 'fork')}`);
 		setTitle(this.element, words);
 	}
 

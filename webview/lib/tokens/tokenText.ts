@@ -21,7 +21,7 @@ export interface TokenTextOptions {
 	readonly onPick?: (token: number) => void;
 }
 
-/** A text token by token. One tab stop; arrows move among the tokens. Long texts are virtualised. */
+/** A text token by token. One tab stop; arrows move between tokens. Long texts are virtualized. */
 export class TokenText implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #options: TokenTextOptions;

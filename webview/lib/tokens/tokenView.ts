@@ -28,13 +28,13 @@ export interface TokenViewOptions {
 	readonly label: string;
 	/** The `tokens` event of a node. */
 	readonly detail: TokenDetail;
-	/** What tokens are colored by at first, if it is known. */
+	/** Initial color statistic, if available. */
 	readonly statistic: TokenStatistic;
-	/** Whether a token can be forced; else why not, in words. */
+	/** Whether a token can be forced, or why not. */
 	readonly canForce: true | string;
-	/** Goes on from another token at this place. */
+	/** Continues from another token at this position. */
 	readonly onForce: (token: number, text: string) => void;
-	/** What is said where no alternatives were told. Default: how a search records them. */
+	/** Message if there are no alternatives. Default: how a search records them. */
 	readonly noAlternatives?: string;
 	readonly onStatistic?: (statistic: TokenStatistic) => void;
 }
@@ -70,7 +70,7 @@ export class TokenView implements IDisposable {
 		const first = known.includes(options.statistic) ? options.statistic : known[0];
 		this.#column = first === undefined ? null : statisticColumn(detail, first);
 		this.#text = new TokenText({
-			label: `${label}: arrows move among the tokens, Enter goes to the alternatives`,
+			label: `${label}: arrows move between tokens, Enter opens the alternatives`,
 			text: detail.text,
 			start: this.#forks[0] ?? 0,
 			classOf: (i) => this.#classOf(i),
@@ -142,7 +142,7 @@ export class TokenView implements IDisposable {
 	#draw(): void {
 		const column = this.#column;
 		if (column === null) {
-			fill(this.#legend, 'Nothing is known of these tokens but their text.');
+			fill(this.#legend, 'No data for these tokens.');
 			return;
 		}
 		this.#strip.draw(column, this.#forks);
@@ -156,7 +156,7 @@ export class TokenView implements IDisposable {
 			this.#legend,
 			element('span', { title: statisticWords[column.name] }, `${column.low} `, ...levels, ` ${column.high}`),
 			...marks.map((kind) => element('span', { class: `mark-name kind-${kind}` }, kindNames[kind])),
-			column.partial && element('span', null, '≈ of the alternatives alone'),
+			column.partial && element('span', null, '≈ from recorded alternatives only'),
 		);
 	}
 
@@ -177,7 +177,7 @@ export class TokenView implements IDisposable {
 						'p',
 						{ class: 'quiet' },
 						this.#options.noAlternatives ??
-							'The policy returned none here. Search with alternatives for tokens to see them.',
+							'The policy returned no alternatives here. Set "tokens" in the search’s sampling to record them.',
 					)
 				: alternativeList(alternatives, canForce === true ? (text) => onForce(token, text) : undefined),
 			alternatives.length > 0 && canForce !== true && element('p', { class: 'quiet' }, canForce),

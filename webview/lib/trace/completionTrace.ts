@@ -7,7 +7,7 @@ import { type TextBlock, textBlocks } from './textBlocks.ts';
 
 export type RegionKind = TraceSection | 'outside' | 'plain';
 
-/** A part of the completion that is set apart: thinking, answer, what stands outside of both, or all of it. */
+/** Section of a completion: thinking, answer, text outside both, or all of it. */
 export interface Region extends Span {
 	readonly kind: RegionKind;
 }
@@ -18,15 +18,15 @@ export interface RegionBlock extends TextBlock {
 	readonly first: boolean;
 }
 
-/** A completion taken apart for drawing. Offsets are UTF-16. */
+/** A completion parsed for drawing. Offsets are UTF-16. */
 export interface CompletionTrace {
 	readonly text: string;
 	readonly trace: Trace;
 	readonly regions: readonly Region[];
 	readonly blocks: readonly RegionBlock[];
-	/** Tags, faults of form and reasoning behaviors, by start. */
+	/** Tags, format errors and reasoning behaviors, by start. */
 	readonly marks: readonly Mark[];
-	/** How often each behavior was seen in the thinking. */
+	/** Occurrences of each behavior in the thinking. */
 	readonly behaviours: ReadonlyMap<Behaviour, number>;
 }
 
@@ -80,7 +80,7 @@ export function traceCompletion(text: string, tags: CompletionTags): CompletionT
 	if (end < text.length) {
 		const last = regions.pop() ?? { kind: 'plain', start: end, end };
 		regions.push({ ...last, end: text.length });
-		marks.push({ start: end, end: text.length, kind: 'tag', title: 'The end of the turn' });
+		marks.push({ start: end, end: text.length, kind: 'tag', title: 'End of turn' });
 	}
 	for (const { start, end } of trace.tags) marks.push({ start, end, kind: 'tag' });
 	for (const { start, end, message, reason } of trace.faults) {
@@ -99,7 +99,7 @@ export function traceCompletion(text: string, tags: CompletionTags): CompletionT
 	return { text, trace, regions, blocks, marks, behaviours };
 }
 
-/** The faults in short sentences, each once; missing tags are told together. */
+/** Format errors as short sentences without duplicates; missing tags are joined. */
 export function faultMessages(trace: Trace): string[] {
 	const missing = trace.faults.filter(({ reason }) => reason === 'missing');
 	const others = trace.faults.filter(({ reason }) => reason !== 'missing').map(({ message }) => message);

@@ -3,7 +3,7 @@ export interface TextBlock {
 	/** UTF-16 offsets; blocks follow one another without gaps. */
 	readonly start: number;
 	readonly end: number;
-	/** True: the block goes on in the middle of a line that was too long for one block. */
+	/** Whether the block continues a line that was too long for one block. */
 	readonly continued: boolean;
 	/** Line feeds in the block. */
 	readonly breaks: number;

@@ -16,7 +16,7 @@ const guess = { characters: 48, line: 19 };
 const regionNames: Readonly<Record<RegionKind, string | null>> = {
 	think: 'Thinking',
 	answer: 'Answer',
-	outside: 'Outside of the tags',
+	outside: 'Outside tags',
 	plain: null,
 };
 
@@ -29,7 +29,7 @@ export interface TextBodyOptions {
 	readonly behaviours: boolean;
 }
 
-/** A text with its sections and marks. Long texts are virtualised; whatever they hold becomes text nodes. */
+/** A text with sections and highlights. Long texts are virtualized; all content becomes text nodes. */
 export class TextBody implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #options: TextBodyOptions;
@@ -127,7 +127,7 @@ export function drawBlock(
 ): HTMLElement {
 	const node = element('div', { class: `block region-${kind}` });
 	if (block.first && name !== null) node.append(element('div', { class: 'region-name' }, name));
-	if (block.continued) node.append(element('span', { class: 'continued', title: 'The line goes on' }, '⤷'));
+	if (block.continued) node.append(element('span', { class: 'continued', title: 'Line continues' }, '⤷'));
 	const content = element('div', { class: 'block-text' });
 	// The block itself ends the line.
 	const end = text.charCodeAt(block.end - 1) === 10 ? block.end - 1 : block.end;

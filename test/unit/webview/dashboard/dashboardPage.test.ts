@@ -422,7 +422,10 @@ describe('the dashboard in a browser', { skip }, () => {
 			const devices = page.locator('[data-group="devices"]');
 			await drawn(view, 'gpu-1-power');
 			assert.equal(await devices.locator('.card').count(), 8);
-			assert.match(await devices.locator('[data-chart="gpu-1-memory"]').innerText(), /In use\s+61 GiB\s+Limit\s+80 GiB/);
+			assert.match(
+				await devices.locator('[data-chart="gpu-1-memory"]').innerText(),
+				/In use\s+61 GiB\s+Limit\s+80 GiB/,
+			);
 			assert.match(await devices.locator('[data-chart="gpu-0-power"]').innerText(), /512 W/);
 			assert.deepEqual(await view.violations(), []);
 		});

@@ -94,7 +94,7 @@ test('a token is replaced, one goes back, undoes and redoes, by keys alone', opt
 	const { page, session } = view;
 	await field(view, 'Temperature').fill('0');
 	await ask(view, 'What is 17 + 25?', '42');
-	assert.match(await page.locator('.card-head').innerText(), /Right/);
+	assert.match(await page.locator('.card-head').innerText(), /Correct/);
 	await page.getByRole('button', { name: 'Tokens', exact: true }).click();
 	const tokens = session.history.exchanges[0]?.sides[0]?.samples[0]?.detail;
 	const fork = tokens?.top?.findIndex((top) => top.length > 1) ?? -1;
@@ -146,7 +146,7 @@ test('what goes wrong is said where it went wrong; stopping stops', options, asy
 	assert.equal(await stop.isVisible(), false);
 	await field(view, 'Temperature').fill('warm');
 	await question(view).press('Control+Enter');
-	assert.match(await page.locator('.form .problem').innerText(), /Temperature is a number from 0 to 10/);
+	assert.match(await page.locator('.form .problem').innerText(), /Temperature must be a number from 0 to 10/);
 	await field(view, 'Temperature').fill('1');
 	await field(view, 'Max tokens').fill('3');
 	await ask(view, 'What is 17 + 25?');

@@ -127,15 +127,15 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		const { page } = view;
 		await page.locator('.token-view .text-body').focus();
 		// It begins at the first fork.
-		assert.match(await facts(view), /^Token 2 of 13, “Two”: .*fork: the top two are close$/);
+		assert.match(await facts(view), /^Token 2 of 13, “Two”: .*fork: top two tokens are close$/);
 		assert.deepEqual(
 			(await rows(view)).map((row) => row.replace(/\s+/g, ' ')),
-			['Two taken 48.0%', 'Force First 40.0%', 'Force Let 10.0%'],
+			['Two sampled 48.0%', 'Force First 40.0%', 'Force Let 10.0%'],
 		);
 		await page.keyboard.press('n');
-		assert.match(await facts(view), /^Token 5 .*branch: several tokens are likely/);
+		assert.match(await facts(view), /^Token 5 .*branch: several likely tokens/);
 		await page.keyboard.press('n');
-		assert.match(await facts(view), /^Token 9 .*flat: no token is likely/);
+		assert.match(await facts(view), /^Token 9 .*flat: no likely token/);
 		await page.keyboard.press('p');
 		await page.keyboard.press('ArrowLeft');
 		// Its entropy was not told: it is that of the alternatives alone.
@@ -173,12 +173,12 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		await page.locator('.token-view .token').first().waitFor();
 		assert.equal(await level(11), 'level-0');
 		await page.locator('.token-view vscode-dropdown').click();
-		await page.locator('.token-view vscode-option', { hasText: 'Gap of the top two' }).click();
+		await page.locator('.token-view vscode-option', { hasText: 'Top-two gap' }).click();
 		assert.equal(await level(8), 'level-6');
 		assert.equal(await level(11), 'level-0');
 		assert.match(
 			(await page.locator('.token-strip').getAttribute('aria-label')) ?? '',
-			/^Gap of the top two over 13 tokens: .*3 forks$/,
+			/^Top-two gap over 13 tokens: .*3 forks$/,
 		);
 		await view.say({ type: 'reveal', node: 2 });
 		await page.getByText('returned no data for its tokens').waitFor();
