@@ -399,7 +399,7 @@ test('a comparison shows its groups, and opens the rollouts of a group and of a 
 		view.written.map((text) => JSON.parse(text) as unknown),
 		[expected, expected],
 	);
-	await page.locator('.rows-panel vscode-dropdown[aria-label="Order"]').click();
+	await page.locator('.rows-panel vscode-dropdown[aria-label="Sort"]').click();
 	await page.locator('vscode-option[value="change"]').click();
 	await page.getByRole('button', { name: 'All groups' }).click();
 	await shown(view, '96 rows');

@@ -242,7 +242,7 @@ describe('words and places', () => {
 				]),
 				'accuracy',
 			),
-			/^it is constant/,
+			/^the other reward is constant/,
 		);
 	});
 

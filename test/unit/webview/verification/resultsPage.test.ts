@@ -95,7 +95,7 @@ test('what is not there is said, with what to do next', options, async (t) => {
 	await page.waitForSelector('.row-detail .block-text');
 	verifications.set({ phase: 'failed' });
 	await page.waitForSelector('.notice');
-	assert.match(await page.locator('.notice').innerText(), /The last try failed.*Unexpected token/s);
+	assert.match(await page.locator('.notice').innerText(), /The last run failed.*Unexpected token/s);
 	assert.match(await page.locator('.phase').innerText(), /Failed.*Outdated/s);
 	assert.ok(await page.locator('.tiles').isVisible(), 'the earlier result stays');
 	await looksRightNow(view, 'results-failed-stale');
