@@ -22,7 +22,7 @@ export function encodingAdvice(bytes: Uint8Array): string {
 			: bytes.some((byte) => byte >= 0x80 && byte < 0xa0)
 				? 'WINDOWS-1252'
 				: 'ISO-8859-1';
-	return `It looks like ${encoding}: save it as UTF-8, for example by iconv -f ${encoding} -t UTF-8 FILE > NEW.`;
+	return `It looks like ${encoding}: convert it to UTF-8, for example with iconv -f ${encoding} -t UTF-8 FILE > NEW.`;
 }
 
 /** The line, from 1, of the first bytes that are not UTF-8; no character of UTF-8 reaches across a line break. */

@@ -167,8 +167,8 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 		t.after(() => page.close());
 		await page.heading(1, 'r1-quick').waitFor();
 		for (const { name } of stagesThatTrain(read(pipeline))) await page.heading(2, name).waitFor();
-		await page.page.getByRole('table', { name: /^Stages in their order/ }).waitFor();
-		await page.page.getByRole('table', { name: /^What is compared, question by question/ }).waitFor();
+		await page.page.getByRole('table', { name: /^Stages in order/ }).waitFor();
+		await page.page.getByRole('table', { name: /^Comparisons by question/ }).waitFor();
 		await page.page
 			.getByRole('table', { name: /^pass@1 with 95% intervals/ })
 			.first()

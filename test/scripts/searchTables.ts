@@ -29,10 +29,10 @@ function fallback({ default: value, required }: ParamInfo): string {
 }
 
 const needsInWords: Readonly<Record<string, string>> = {
-	prefix: 'a policy that goes on from a given beginning',
-	instructions: 'a policy that takes instructions',
-	alternatives: 'a policy that tells alternatives at each token',
-	logprobs: 'a policy that tells log-probabilities',
+	prefix: 'a policy that can continue a given prefix',
+	instructions: 'a policy that follows instructions',
+	alternatives: 'a policy that returns alternatives for each token',
+	logprobs: 'a policy that returns log-probabilities',
 };
 
 /** With its parameters as they are by default. */
@@ -68,10 +68,10 @@ const stops: Readonly<Record<StopReason, string>> = {
 	'no-improvement': 'No further improvement.',
 	nodes: 'The budget of nodes is used up; the problem is no node of it.',
 	tokens: 'The token budget is exhausted: those of completions and of what the policy was asked besides.',
-	simulations: 'The budget of simulations is used up.',
+	simulations: 'Simulation budget exhausted.',
 	seconds: 'The time is over.',
 	cost: 'The budget of money is used up, by the prices of the policy.',
-	stopped: 'A person stopped it.',
+	stopped: 'Stopped by user.',
 	policy: 'The policy is gone, or gave nothing many times in a row; `message` says what it said last.',
 	scorer: 'A scorer failed; `message` says how.',
 };

@@ -85,12 +85,12 @@ test('what cannot be done there is one sentence, and a lost head ends the run wi
 		/\(job /.test((await readRecord(run).catch(() => null))?.device ?? ''),
 	);
 	await cluster.kill();
-	await until('the loss is told', async () => /not reached since/.test((await readRecord(run)).device));
+	await until('the loss is reported', async () => /not reached since/.test((await readRecord(run)).device));
 	// It is told to stop, which the job cannot be.
 	engine.stop();
 	assert.notEqual(await engine.exit, 0);
 	const lost = await readRecord(run);
 	assert.equal(lost.status, 'crashed');
-	assert.match(lost.error?.message ?? '', /cannot be reached, so its job .* could not be stopped/);
+	assert.match(lost.error?.message ?? '', /, so its job .* could not be stopped/);
 	assert.match(lost.error?.action ?? '', /Resume the run/);
 });

@@ -155,7 +155,7 @@ test('stopping ends the job, and what verl lacks is one sentence', { skip }, asy
 		await waiting.runner.stop();
 	}
 	const cases: [string, object, object, RegExp][] = [
-		['lacks', {}, {}, /have no verl/],
+		['lacks', {}, {}, /lack verl/],
 		['fails', { PYTHONPATH: standIn, STAND_IN_FAILS: '1' }, {}, /verl ended with status 1/],
 		['builtin', { PYTHONPATH: standIn }, { rewards: [{ use: 'accuracy' }] }, /built-in reward "accuracy"/],
 	];

@@ -53,7 +53,7 @@ export function arithmeticTask({ terms, largest }: ArithmeticSettings): Task {
 	if (largest ** terms > Number.MAX_SAFE_INTEGER) {
 		throw new Failure(
 			'invalid',
-			`The task "arithmetic" with ${terms} terms up to ${largest} has results that are not exact.`,
+			`The task "arithmetic" with ${terms} terms up to ${largest} has results that cannot be represented exactly.`,
 			'Choose fewer "terms" or a smaller "largest".',
 		);
 	}

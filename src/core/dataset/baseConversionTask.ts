@@ -12,7 +12,7 @@ export interface BaseConversionSettings {
 /** Division with remainder, the remainders read backwards: `13>2=` gives `13/2=6r1;6/2=3r0;3/2=1r1;1/2=0r1`, so 1101. */
 export function baseConversionTask({ digits, base }: BaseConversionSettings): Task {
 	if (base === 10) {
-		throw new Failure('invalid', 'The task "base-conversion" to base 10 is no conversion.', 'Choose another "base".');
+		throw new Failure('invalid', 'The task "base-conversion" to base 10 converts nothing.', 'Choose another "base".');
 	}
 	const low = 10 ** (digits - 1);
 	const high = 10 ** digits - 1;

@@ -47,7 +47,7 @@ export function parseCompletionRows(
 	throw new Failure(
 		'invalid',
 		`${what} has no rows.`,
-		`Write one JSON object with "${columns.prompt}" and "${columns.completion}" on each line.`,
+		`Write one JSON object per line with "${columns.prompt}" and "${columns.completion}".`,
 	);
 }
 
@@ -56,34 +56,34 @@ function rowOf(line: string, columns: CompletionColumns, template: Template, fau
 	try {
 		value = JSON.parse(line);
 	} catch {
-		throw fault('is not JSON', 'Write one JSON object on each line.');
+		throw fault('is not JSON', 'Write one JSON object per line.');
 	}
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-		throw fault('is not a JSON object', 'Write one JSON object on each line.');
+		throw fault('is not a JSON object', 'Write one JSON object per line.');
 	}
 	const row = value as Record<string, unknown>;
 	const textIn = (role: 'prompt' | 'completion' | 'solution', column: string): string => {
 		const text = row[column];
 		if (typeof text === 'string') return text;
-		const lacks = Object.hasOwn(row, column) ? `has a "${column}" that is not a text` : `has no column "${column}"`;
-		throw fault(lacks, `Name the column in the stage's data: "${role}".`);
+		const lacks = Object.hasOwn(row, column) ? `has a "${column}" that is not a string` : `has no column "${column}"`;
+		throw fault(lacks, `Name the column in the data of the stage: "${role}".`);
 	};
 	const prompt = textIn('prompt', columns.prompt);
 	if (prompt.trim() === '') throw fault(`has an empty "${columns.prompt}"`, 'Write a prompt or remove the line.');
 	const gold = goldText(row[columns.answer]);
 	if (gold === null && row[columns.answer] != null && row[columns.answer] !== '') {
-		throw fault(`has an "${columns.answer}" that cannot be compared`, 'Write it as a text or a number, or as null.');
+		throw fault(`has an "${columns.answer}" that cannot be compared`, 'Write it as a string or a number, or as null.');
 	}
 	const answer = gold;
 	let completion: string;
 	if (row[columns.completion] == null && columns.solution !== undefined && row[columns.solution] != null) {
-		if (answer === null) throw fault(`has no "${columns.answer}"`, 'Add it: the solution alone is no completion.');
+		if (answer === null) throw fault(`has no "${columns.answer}"`, 'Add it: a solution alone is not a completion.');
 		completion = renderCompletion(template, { solution: textIn('solution', columns.solution), answer });
 	} else {
 		completion = textIn('completion', columns.completion);
 	}
 	if (completion === '') throw fault(`has an empty "${columns.completion}"`, 'Write a completion or remove the line.');
 	const reserved = specialTokens.find((token) => prompt.includes(token) || completion.includes(token));
-	if (reserved) throw fault(`holds the reserved symbol ${reserved}`, 'Remove it from the text.');
+	if (reserved) throw fault(`contains the reserved symbol ${reserved}`, 'Remove it from the text.');
 	return { prompt, completion, answer, row };
 }

@@ -33,7 +33,7 @@ export function parseCorpus(content: string, { path, text: column, heldOutShare 
 		const text = plain ? line.replace(/\r$/, '') : textOf(line, column, fault);
 		if (text.trim() === '') continue;
 		const reserved = specialTokens.find((token) => text.includes(token));
-		if (reserved) throw fault(`holds the reserved symbol ${reserved}`, 'Remove it from the text.');
+		if (reserved) throw fault(`contains the reserved symbol ${reserved}`, 'Remove it from the text.');
 		(isHeldOut(promptKey(text), heldOutShare) ? heldOut : training).push(text);
 	}
 	if (training.length === 0) {
@@ -41,8 +41,8 @@ export function parseCorpus(content: string, { path, text: column, heldOutShare 
 			'invalid',
 			heldOut.length === 0
 				? `${path} has no texts.`
-				: `${path} leaves no text to learn: all ${heldOut.length} are held out.`,
-			plain ? 'Write one text on each line.' : `Write one JSON object with a "${column}" on each line.`,
+				: `${path} leaves no text to train on: all ${heldOut.length} are held out.`,
+			plain ? 'Write one text per line.' : `Write one JSON object per line with a "${column}".`,
 		);
 	}
 	return { training, heldOut };
@@ -53,13 +53,13 @@ function textOf(line: string, column: string, fault: (what: string, action: stri
 	try {
 		value = JSON.parse(line);
 	} catch {
-		throw fault('is not JSON', 'Write one JSON object on each line, or name the file .txt.');
+		throw fault('is not JSON', 'Write one JSON object per line, or name the file .txt.');
 	}
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-		throw fault('is not a JSON object', 'Write one JSON object on each line, or name the file .txt.');
+		throw fault('is not a JSON object', 'Write one JSON object per line, or name the file .txt.');
 	}
 	const text = (value as Record<string, unknown>)[column];
 	if (typeof text === 'string') return text;
-	const what = Object.hasOwn(value, column) ? `has a "${column}" that is not a text` : `has no column "${column}"`;
-	throw fault(what, 'Name the column in the stage\'s corpus: "text".');
+	const what = Object.hasOwn(value, column) ? `has a "${column}" that is not a string` : `has no column "${column}"`;
+	throw fault(what, 'Name the column in the corpus of the stage: "text".');
 }

@@ -69,7 +69,7 @@ export function countdownTask({ terms, largest }: CountdownSettings): Task {
 	if (largest < 5 * terms) {
 		throw new Failure(
 			'invalid',
-			`The task "countdown" with ${terms} terms and targets up to ${largest} has hardly any problems.`,
+			`The task "countdown" with ${terms} terms and targets up to ${largest} has almost no problems.`,
 			`Choose a "largest" of at least ${5 * terms}.`,
 		);
 	}

@@ -46,10 +46,10 @@ export function parseDatasetLine(text: string, line: number, columns: DatasetCol
 	try {
 		value = JSON.parse(bare);
 	} catch {
-		return fault('is not JSON', 'Write one JSON object on each line.');
+		return fault('is not JSON', 'Write one JSON object per line.');
 	}
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-		return fault('is not a JSON object', 'Write one JSON object on each line.');
+		return fault('is not a JSON object', 'Write one JSON object per line.');
 	}
 	return parseDatasetRow(value as Record<string, unknown>, line, columns);
 }
@@ -65,40 +65,40 @@ export function parseDatasetRow(
 	for (const [role, column] of neededColumns(reading, columns)) {
 		if (columnCell(given, column) !== undefined) continue;
 		const others = Object.keys(given).slice(0, 8).join(', ');
-		const known = others === '' ? 'it has none' : `it has ${others}`;
-		return fault(`has no column "${column}" (${known})`, `Name the column in the recipe's dataset: "${role}".`);
+		const known = others === '' ? 'it has no columns' : `it has ${others}`;
+		return fault(`has no column "${column}" (${known})`, `Name the column in the dataset of the recipe: "${role}".`);
 	}
 	const { prompt, answer: gold, solution: worked, row } = rowParts(reading, given, columns);
 	if (typeof prompt !== 'string')
 		return reading === 'countdown'
-			? fault(`has a "${columns.prompt}" that is no list of whole numbers`, 'Write the numbers as a list.')
+			? fault(`has a "${columns.prompt}" that is not a list of integers`, 'Write the numbers as a list.')
 			: fault(
-					`has a "${columns.prompt}" that is neither a text nor messages of system and user`,
-					'Write the prompt as a text, or as [{"role": "user", "content": ...}].',
+					`has a "${columns.prompt}" that is neither a string nor a list of system and user messages`,
+					'Write the prompt as a string, or as [{"role": "user", "content": ...}].',
 				);
 	if (prompt.trim() === '') return fault(`has an empty "${columns.prompt}"`, 'Write a prompt or remove the line.');
 	if (gold === undefined && reading !== 'columns') {
 		const mark = reading === 'hashes' ? '"####" before its answer' : '\\boxed{} around its answer';
 		return fault(
 			`has an "${columns.answer}" without ${mark}`,
-			'Correct the line, or name its columns without "preset".',
+			'Correct the line, or name the columns without "preset".',
 		);
 	}
 	const answer = goldText(gold);
 	if (answer === null && gold !== null) {
 		return fault(
 			`has an "${columns.answer}" that cannot be compared`,
-			'Write the answer as a text or a number, or null if it is unknown.',
+			'Write the answer as a string or a number, or null if it is unknown.',
 		);
 	}
 	const solution = worked === undefined ? null : worked;
 	if (solution !== null && typeof solution !== 'string') {
-		return fault(`has a "${columns.solution}" that is not a text`, 'Write the solution as a text or leave it out.');
+		return fault(`has a "${columns.solution}" that is not a string`, 'Write the solution as a string, or omit it.');
 	}
 	for (const part of [prompt, answer, solution]) {
 		const reserved =
 			part === null || !part.includes('<') ? undefined : specialTokens.find((token) => part.includes(token));
-		if (reserved) return fault(`holds the reserved symbol ${reserved}`, 'Remove it from the text.');
+		if (reserved) return fault(`contains the reserved symbol ${reserved}`, 'Remove it from the text.');
 	}
 	return { kind: 'row', problem: { prompt, answer, solution, key: promptKey(prompt), row } };
 }

@@ -34,7 +34,7 @@ export interface DatasetPreset {
 /** presets.json of the trainer is made from this (test/scripts/writePresets.ts). */
 export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 	gsm8k: {
-		title: 'GSM8K, grade school mathematics (Cobbe et al. 2021)',
+		title: 'GSM8K, grade-school math (Cobbe et al. 2021)',
 		path: 'openai/gsm8k',
 		config: 'main',
 		split: 'train',
@@ -56,7 +56,7 @@ export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 		},
 	},
 	math: {
-		title: 'MATH, competition mathematics (Hendrycks et al. 2021)',
+		title: 'MATH, competition math (Hendrycks et al. 2021)',
 		path: 'DigitalLearningGmbH/MATH-lighteval',
 		config: 'default',
 		split: 'train',

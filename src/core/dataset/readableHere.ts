@@ -21,8 +21,8 @@ export function isReadByTrainer(dataset: ResolvedDataset): boolean {
 /** Why problems of a dataset cannot be shown in the editor, in a sentence; null: they can. */
 export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
 	for (const path of files(dataset)) {
-		const where = isHubDataset(path) ? 'lies on the hub' : unreadFile(path);
-		if (where !== null) return `${path} ${where}, which only the trainer reads, during a run.`;
+		const where = isHubDataset(path) ? 'is on the Hub' : unreadFile(path);
+		if (where !== null) return `${path} ${where}; only the trainer can read it, during a run.`;
 	}
 	return null;
 }

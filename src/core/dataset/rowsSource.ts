@@ -33,7 +33,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 		const [side, other] = training.length === 0 ? ['train on', 'held out'] : ['hold out', 'trained on'];
 		throw new Failure(
 			'invalid',
-			`The dataset ${name} leaves no row to ${side}: all are ${other}.`,
+			`The dataset ${name} leaves no rows to ${side}: all are ${other}.`,
 			'Add rows, change "heldOutShare", or name a "heldOut" file with other prompts.',
 		);
 	}

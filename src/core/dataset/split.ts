@@ -45,7 +45,7 @@ export function heldOutProblems(task: Task, n: number, share = taskHeldOutShare)
 function tooSmall(task: Task): Failure {
 	return new Failure(
 		'invalid',
-		`The task "${task.name}" has too few different problems to hold some out.`,
+		`The task "${task.name}" has too few distinct problems to hold any out.`,
 		'Make it larger: more digits, terms or length.',
 	);
 }

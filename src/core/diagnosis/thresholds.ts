@@ -67,7 +67,7 @@ export const thresholds = {
 
 	entropyShare: threshold(
 		0.1,
-		'of the entropy at the beginning of the stage',
+		'of the entropy at the start of the stage',
 		'Entropy is traded for reward (Cui et al. 2025: R = -a exp(H) + b), most of it early, so a drop alone is not a problem: a healthy run of the demo ends at a fifth of its initial entropy.',
 	),
 	entropyFloor: threshold(

@@ -90,7 +90,7 @@ export const fewestProblems = 6;
 export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): PairedComparison {
 	const problems = pairs.length;
 	if (problems === 0) {
-		return { test: 'none', reason: 'The two were tried on different problems: no prompt occurs in both.' };
+		return { test: 'none', reason: 'The two were evaluated on different problems: no prompt occurs in both.' };
 	}
 	if (problems < fewestProblems) {
 		return {

@@ -89,7 +89,7 @@ export function withMessages({ prompt, completion }: Texts): Texts | string {
 	if (typeof prompt !== 'string' || typeof completion !== 'string') return { prompt, completion };
 	const chat = chatOfText(prompt);
 	if (chat === null) return { prompt, completion };
-	if (chat === 'unclear') return 'whose prompt is a chat whose messages cannot be told apart';
+	if (chat === 'unclear') return 'whose chat prompt cannot be split into messages';
 	const said = `${chat.opening}${completion.replace(ends, '')}`;
 	return { prompt: [...chat.messages], completion: [{ role: 'assistant', content: said }] };
 }

@@ -112,14 +112,12 @@ function alike(a: number, b: number, ratio: number): boolean {
 /** Why a group makes no pair, for the summary. */
 export function whyUnpaired(candidates: readonly Candidate[], options: PairingOptions, contradicted = 0): string {
 	if (candidates.length < 2) return 'with fewer than two rewarded rollouts';
-	if (contradicted > 0) return 'without a pair whose rewards and recorded advantages agree';
+	if (contradicted > 0) return 'without a pair for which rewards and recorded advantages agree';
 	const rewards = candidates.map(({ reward }) => reward);
 	const spread = Math.max(...rewards) - Math.min(...rewards);
 	if (!(spread > 0)) return 'whose rewards are all equal';
 	if (spread < (options.margin ?? 0)) return 'whose rewards differ by less than the margin';
-	return options.lengthRatio === undefined
-		? 'whose texts are all equal'
-		: 'without two completions of about one length';
+	return options.lengthRatio === undefined ? 'whose texts are all equal' : 'without two completions of similar length';
 }
 
 /** The line of a pair, or why it makes none. */

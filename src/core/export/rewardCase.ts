@@ -26,10 +26,11 @@ export interface RewardCaseOptions {
 /** What was recorded as what must be said: the value of one reward. Or why a rollout makes no case. */
 export function rewardCase(line: RolloutLine, { reward, of }: RewardCaseOptions = {}): RewardCase | string {
 	const name = reward ?? judgingReward(line.rewards);
-	if (name === null) return 'that no reward calls correct or wrong';
+	if (name === null) return 'that no reward marks correct or wrong';
 	if (!Object.hasOwn(line.rewards, name)) return `without the reward ${name}`;
 	const errors = line.extra?.errors;
-	if (typeof errors === 'object' && errors !== null && Object.hasOwn(errors, name)) return 'on which the reward failed';
+	if (typeof errors === 'object' && errors !== null && Object.hasOwn(errors, name))
+		return 'for which the reward failed';
 	const texts = asTexts(line);
 	if (typeof texts === 'string') return texts;
 	const { row } = line;

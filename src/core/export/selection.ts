@@ -60,11 +60,11 @@ export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) =>
 		}
 		if (selection.correct !== undefined) {
 			const correct = correctness(line.rewards);
-			if (correct === null) return 'that no reward calls correct or wrong';
+			if (correct === null) return 'that no reward marks correct or wrong';
 			if (correct !== selection.correct) return correct ? 'that are correct' : 'that are wrong';
 		}
 		if (selection.truncated !== undefined && line.truncated !== selection.truncated) {
-			if (line.truncated === null) return 'without a record of whether they were truncated';
+			if (line.truncated === null) return 'without a record of truncation';
 			return line.truncated ? 'that were truncated' : 'that were not truncated';
 		}
 		return null;

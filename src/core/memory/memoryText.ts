@@ -30,7 +30,7 @@ export const partWords: Readonly<Record<MemoryPart, string>> = {
 const momentWords: Readonly<Record<MemoryMoment, string>> = {
 	backward: 'in the backward pass',
 	optimiser: 'in the update',
-	generation: 'while it samples',
+	generation: 'while sampling',
 };
 
 /** `weights 1.8 GiB, optimizer 3.7 GiB, ...`: largest first. */
@@ -49,7 +49,7 @@ export function stageText({ stage, type, peak, moment, rows, length }: StageEsti
 /** What it comes to, in one sentence. */
 export function totalText({ total, device, processes, deviceBytes, fits }: MemoryEstimate): string {
 	const where = device === 'cuda' ? 'the GPU' : 'this machine';
-	const who = device === 'cuda' && processes > 1 ? 'Each process takes' : 'The run takes';
+	const who = device === 'cuda' && processes > 1 ? 'Each process needs' : 'The run needs';
 	const about = `${who} about ${bytesText(total)}`;
 	if (deviceBytes === null) return `${about}.`;
 	return fits
@@ -64,10 +64,10 @@ export function pipelineTotalText(forecast: {
 	readonly deviceBytes: number | null;
 	readonly fits: boolean | null;
 }): string {
-	const about = `The stages take about ${bytesText(forecast.total)} at most, in ${forecast.largest}`;
+	const about = `The stages need up to about ${bytesText(forecast.total)}, in ${forecast.largest}`;
 	if (forecast.deviceBytes === null) return `${about}.`;
-	const has = `there are ${bytesText(forecast.deviceBytes)}`;
-	return forecast.fits === false ? `${about}, and ${has}: not all of them fit.` : `${about}; ${has}.`;
+	const has = `${bytesText(forecast.deviceBytes)} is available`;
+	return forecast.fits === false ? `${about}, but ${has}: not all of them fit.` : `${about}; ${has}.`;
 }
 
 /** How long a pipeline may take by its recipe; null: nothing bounds it. */
@@ -75,6 +75,6 @@ export function minutesText({ minutes, bounded }: { readonly minutes: number | n
 	if (minutes === null) return null;
 	const sum = `${Number(minutes.toFixed(2))} minutes`;
 	return bounded
-		? `Training may take ${sum} by the recipe.`
-		: `Stages with a bound may take ${sum}; others take as long as they take.`;
+		? `The recipe limits training to ${sum}.`
+		: `The recipe limits some stages to ${sum} in total; the others have no time limit.`;
 }

@@ -89,8 +89,8 @@ export function artefactsOf(
 		const what = kinds.includes('last-checkpoint') ? 'no checkpoint' : `no ${kinds[0]}`;
 		throw new Failure(
 			'missing',
-			`"${key}" of the stage "${stage.name}" takes them of "${name}", which has made ${what}.`,
-			'Name a stage that makes them, or let that one make them.',
+			`"${key}" of the stage "${stage.name}" takes its input from "${name}", which produces ${what}.`,
+			'Name a stage that produces them, or make that stage produce them.',
 		);
 	};
 	const from = startOf(recipe, stage, skippedNames(states));

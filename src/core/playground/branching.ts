@@ -37,9 +37,11 @@ export function whyNoBranch(
 	sample: Pick<PlaygroundSample, 'text' | 'given' | 'detail'>,
 	goesOn: boolean,
 ): string | null {
-	if (!goesOn) return 'This policy does not go on from a given beginning, so no other token can be chosen.';
-	if (sample.detail === null) return 'Its tokens were not recorded.';
-	return beginsLike(sample) === null ? 'Its tokens are not those of its text, so no other can be chosen.' : null;
+	if (!goesOn) return 'This policy cannot continue a given prefix, so no other token can be chosen.';
+	if (sample.detail === null) return 'The tokens of this completion were not recorded.';
+	return beginsLike(sample) === null
+		? 'The recorded tokens do not match the text, so no other token can be chosen.'
+		: null;
 }
 
 /** Where its first told token stands in the text; null: the tokens do not say what the text does. */
@@ -65,14 +67,14 @@ export function beginningAt(
 	const sample = side?.samples[place.sample];
 	const taken = sample?.detail?.text[place.token];
 	if (side === undefined || sample === undefined || sample.detail === null || taken === undefined) {
-		throw new Failure('missing', 'This completion has no such token.', 'Ask again.');
+		throw new Failure('missing', 'This completion has no such token.', 'Sample again.');
 	}
 	const why = whyNoBranch(sample, side.can.prefix);
-	if (why !== null) throw new Failure('unsupported', why, 'Choose a policy that does.');
+	if (why !== null) throw new Failure('unsupported', why, 'Choose a policy that can.');
 	const { detail } = sample;
 	const prefix = detail.text.slice(0, place.token).join('') + text;
 	if (prefix.length > longestCompletion) {
-		throw new Failure('invalid', 'The beginning is too long to go on from.', 'Choose an earlier token.');
+		throw new Failure('invalid', 'The prefix is too long to continue from.', 'Choose an earlier token.');
 	}
 	return {
 		branch: {

@@ -39,7 +39,7 @@ export function parsePairs(text: string, name: string, columns: PairColumns, pro
 			new Failure(
 				'invalid',
 				`${name}, line ${i + 1}: ${what}.`,
-				`Write {"${columns.prompt}", "${columns.chosen}", "${columns.rejected}"} with three texts on each line, or name the columns in "pairs".`,
+				`Write {"${columns.prompt}", "${columns.chosen}", "${columns.rejected}"} with three strings on each line, or name the columns in "pairs".`,
 			);
 		const row = objectOf(line);
 		if (row === null) throw fault('is not a JSON object');
@@ -47,7 +47,7 @@ export function parsePairs(text: string, name: string, columns: PairColumns, pro
 		const said = (column: string): string => {
 			const value = Object.hasOwn(row, column) ? row[column] : undefined;
 			if (typeof value === 'string') return value;
-			throw fault(value === undefined ? `has no column "${column}"` : `"${column}" is not a text`);
+			throw fault(value === undefined ? `has no column "${column}"` : `"${column}" is not a string`);
 		};
 		const pair = {
 			prompt: hasPrompts ? said(columns.prompt) : '',

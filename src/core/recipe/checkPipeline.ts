@@ -129,7 +129,7 @@ function checkNames(recipe: ExpandedRecipe, places: ExpandedStages['places'], re
 		// Some disks take capitals and small letters for the same.
 		const other = seen.get(name.toLowerCase());
 		if (other !== undefined) {
-			report(['stages', i, 'name'], `Two stages are called "${other}": give each its own "name".`);
+			report(['stages', i, 'name'], `Two stages are named "${other}": give each a unique "name".`);
 		}
 		seen.set(name.toLowerCase(), name);
 		if (runNameOf(recipe, { name }).length > 80) {

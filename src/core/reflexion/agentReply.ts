@@ -10,7 +10,7 @@ const item = v.pipe(line, v.minLength(1, 'must not be empty'));
 
 /** A list of points, or one text with a point a line; "none" is no point. */
 const points = v.pipe(
-	v.union([v.pipe(v.array(line), v.maxLength(30, 'must have at most 30 points')), line], 'must be a list of texts'),
+	v.union([v.pipe(v.array(line), v.maxLength(30, 'must have at most 30 points')), line], 'must be a list of strings'),
 	v.transform((given) =>
 		(typeof given === 'string' ? given.split('\n') : given)
 			.map((point) => point.replace(/^\s*(?:[-*•]|\d{1,2}[.)])\s+/, '').trim())
@@ -20,11 +20,11 @@ const points = v.pipe(
 
 const query = v.union(
 	[item, v.object({ tool: v.optional(v.nullable(item), null), query: item })],
-	'must be a text, or {"tool", "query"}',
+	'must be a string, or {"tool", "query"}',
 );
 
 const answer = v.pipe(
-	v.string('must be a text'),
+	v.string('must be a string'),
 	v.trim(),
 	v.minLength(1, 'must not be empty'),
 	v.maxLength(longest, `must have at most ${longest} characters`),
@@ -78,7 +78,7 @@ export function readAgentReply(reply: string, kind: AgentReplyKind, cutOff = fal
 	const found = jsonObjectIn(text, (value) => names.some((name) => Object.hasOwn(value, name)));
 	if (found === null) {
 		return cutOff || /\{[^}]*$/.test(text)
-			? 'The reply has no whole JSON object: it ends before the object does.'
+			? 'The reply has no complete JSON object: it ends inside the object.'
 			: 'The reply has no JSON object with "answer", "reflection" and "search_queries".';
 	}
 	const decoded = decode(kind === 'draft' ? draftSchema : revisionSchema, found);

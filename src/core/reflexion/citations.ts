@@ -72,17 +72,17 @@ export function checkCitations({ text, references }: CitedAnswer, evidence: read
 			const node = retrieved[0] ?? null;
 			const own = uses.map((i) => claims[i] as Claim);
 			const common = { number, source: url, evidence: node };
-			if (node === null) return { ...common, supported: false, note: 'no tool has found it' };
+			if (node === null) return { ...common, supported: false, note: 'no tool returned it' };
 			const wrong = own.find(({ verdict }) => ['number', 'unsupported', 'elsewhere'].includes(verdict));
 			if (wrong !== undefined) return { ...common, supported: false, note: wordsOf(wrong) };
 			if (own.some(({ verdict }) => verdict === 'supported')) return { ...common, supported: true, note: '' };
 			const isWeak = own.some(({ verdict }) => verdict === 'weak');
 			const note =
 				own.length === 0
-					? 'nothing cites it'
+					? 'never cited'
 					: isWeak
-						? 'it has only some of the words of what cites it'
-						: 'there is too little to judge by';
+						? 'it shares only some words with the text that cites it'
+						: 'too little text to judge';
 			return { ...common, supported: null, note };
 		}),
 	};
@@ -90,7 +90,7 @@ export function checkCitations({ text, references }: CitedAnswer, evidence: read
 
 function wordsOf({ verdict, text, absentNumbers, better }: Claim): string {
 	const claim = `"${text.length > 160 ? `${text.slice(0, 159)}…` : text}"`;
-	if (verdict === 'number') return `${absentNumbers.slice(0, 5).join(', ')} does not stand in it: ${claim}`;
-	if (verdict === 'elsewhere' && better !== null) return `not it but ${better.url} says so: ${claim}`;
-	return `it does not say so: ${claim}`;
+	if (verdict === 'number') return `${absentNumbers.slice(0, 5).join(', ')} does not appear in it: ${claim}`;
+	if (verdict === 'elsewhere' && better !== null) return `${better.url} supports this instead: ${claim}`;
+	return `it does not support this: ${claim}`;
 }

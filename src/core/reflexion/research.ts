@@ -99,16 +99,16 @@ export function readResearch(events: Iterable<TreeEvent>): Research {
 }
 
 const reasons: Readonly<Record<StopReason, string>> = {
-	solved: 'The answer is good enough: its critique is empty and its citations hold.',
-	'no-improvement': 'The last revisions improved nothing.',
-	complete: 'The rounds are over.',
-	exhausted: 'The policy gave no reply that could be used, and its retries are used up.',
-	nodes: 'The budget of nodes is used up.',
+	solved: 'The answer is good enough: its critique is empty and its citations are supported.',
+	'no-improvement': 'The last revisions brought no improvement.',
+	complete: 'All rounds are done.',
+	exhausted: 'The policy gave no valid reply, and no retries are left.',
+	nodes: 'Node budget exhausted.',
 	tokens: 'Token budget exhausted.',
-	simulations: 'The budget of simulations is used up.',
-	seconds: 'The budget of time is used up.',
-	cost: 'The budget of cost is used up.',
-	stopped: 'A person stopped it.',
+	simulations: 'Simulation budget exhausted.',
+	seconds: 'Time limit reached.',
+	cost: 'Cost budget exhausted.',
+	stopped: 'Stopped by user.',
 	policy: 'The policy failed.',
 	scorer: 'A scorer failed.',
 };
@@ -118,7 +118,7 @@ function reasonOf(
 	answers: number,
 	faults: readonly { readonly message: string }[],
 ): string {
-	if (end === null) return answers === 0 ? 'It has no answer yet.' : 'It has not ended.';
+	if (end === null) return answers === 0 ? 'There is no answer yet.' : 'It is still running.';
 	const message = end.message ?? (end.stop === 'exhausted' ? faults.at(-1)?.message : undefined);
 	const detail = message === undefined ? '' : ` ${message.split('\n', 1)[0]}`;
 	return `${reasons[end.stop]}${detail}`;

@@ -13,26 +13,26 @@ export function researchReport(research: Research): string {
 		`# ${markdownLine(question) || 'Research'}`,
 		...(question.includes('\n') || question.length > 300 ? [markdownParagraphs(question)] : []),
 		'## Answer',
-		result === null ? '*There is no answer.*' : markdownParagraphs(result.text),
+		result === null ? '*No answer.*' : markdownParagraphs(result.text),
 		...section('## References', referenceList(research)),
 		'## Open critique',
 		open.length === 0
 			? result?.critique === null
 				? '*The answer was not criticized.*'
-				: '*None: nothing is said to be missing or superfluous.*'
+				: '*None: the critique found nothing missing or superfluous.*'
 			: open.map(({ kind, text }) => `- **${kind}:** ${markdownLine(text, 2000)}`).join('\n'),
-		'## Why it ended',
+		'## Stop reason',
 		`${markdownLine(reason, 1000)}`,
-		'## Numbers',
+		'## Statistics',
 		numbers(research),
-		'## History of the critique',
-		answers.length === 0 ? '*There are no drafts.*' : answers.map(history).join('\n\n'),
+		'## Critique history',
+		answers.length === 0 ? '*No drafts.*' : answers.map(history).join('\n\n'),
 		...section(
-			'## Log of the tools',
+			'## Tool log',
 			tools.map((run, i) => toolEntry(run, i)),
 		),
 		...section(
-			'## Faults',
+			'## Errors',
 			faults.length === 0
 				? []
 				: [faults.map(({ part, message }) => `- **${part}:** ${markdownLine(message, 600)}`).join('\n')],
@@ -47,7 +47,7 @@ function referenceList({ result, evidence, tools }: Research): string[] {
 	const entries = result.references.map(({ number, source, evidence: node, supported, note }) => {
 		const verdict =
 			supported === true
-				? 'supports what cites it'
+				? 'supports the citation'
 				: supported === false
 					? `**not supported:** ${markdownLine(note, 400)}`
 					: `*not judged:* ${markdownLine(note, 400)}`;
@@ -60,7 +60,7 @@ function referenceList({ result, evidence, tools }: Research): string[] {
 			...(found === undefined || found.text === '' ? [] : [markdownFence(found.text, 1500)]),
 		].join('\n\n');
 	});
-	const dangling = result.dangling.map((number) => `**\\[${number}\\]** is cited and stands for nothing.`);
+	const dangling = result.dangling.map((number) => `**\\[${number}\\]** is cited but not listed.`);
 	return [...entries, ...dangling];
 }
 
@@ -80,9 +80,9 @@ function numbers({ policy, tokens, promptTokens, cost, seconds, answers, tools }
 function history({ role, text, critique, references, dangling }: ResearchAnswer, index: number): string {
 	const points =
 		critique === null
-			? '*It was not criticized.*'
+			? '*Not criticized.*'
 			: critique.length === 0
-				? '*Nothing is said to be missing or superfluous.*'
+				? '*The critique found nothing missing or superfluous.*'
 				: critique
 						.map(
 							({ kind, text: point, addressed }) =>
@@ -93,7 +93,7 @@ function history({ role, text, critique, references, dangling }: ResearchAnswer,
 	const checks = [
 		formatCounted(references.length, 'reference'),
 		...(broken > 0 ? [`${broken} not supported`] : []),
-		...(dangling.length > 0 ? [`${dangling.length} cited without being listed`] : []),
+		...(dangling.length > 0 ? [`${dangling.length} cited but not listed`] : []),
 	];
 	const cited = references.length + dangling.length === 0 ? '' : `\n\n*${checks.join(', ')}*`;
 	const name = role === 'draft' ? 'Draft' : `Revision ${index}`;
@@ -104,7 +104,7 @@ function toolEntry({ tool, query, sources, note, error }: Research['tools'][numb
 	const head = `### ${index + 1}. ${markdownLine(tool, 60)}`;
 	const asked = markdownFence(query, 2000);
 	if (error !== null) return [head, asked, `**Failed:** ${markdownLine(error, 1000)}`].join('\n\n');
-	if (sources === null) return [head, asked, '*It was not run.*'].join('\n\n');
+	if (sources === null) return [head, asked, '*Not run.*'].join('\n\n');
 	const found = sources.map(
 		({ source, title, text }) =>
 			`- ${markdownLine(source, 500)}${title === null ? '' : ` (${markdownLine(title)})`}: ${markdownLine(text, 300)}`,
@@ -112,7 +112,7 @@ function toolEntry({ tool, query, sources, note, error }: Research['tools'][numb
 	return [
 		head,
 		asked,
-		found.length === 0 ? '*It found nothing.*' : found.join('\n'),
+		found.length === 0 ? '*No results.*' : found.join('\n'),
 		...(note === null ? [] : [markdownLine(note, 600)]),
 	].join('\n\n');
 }

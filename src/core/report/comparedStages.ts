@@ -1,3 +1,4 @@
+import { formatCounted } from '../../base/format.ts';
 import type { Comparison, ComparisonExpectation } from '../../protocol/pipelineRecipe.ts';
 import { type Difference, differenceInterval } from '../evaluation/differenceInterval.ts';
 import { fewestProblems } from '../evaluation/pairProblems.ts';
@@ -29,7 +30,7 @@ export function compareStages(
 	}
 	const questions = pairs.length;
 	if (questions < fewestProblems) {
-		return { reason: `${questions} questions in common: too few to compare` };
+		return { reason: `${formatCounted(questions, 'question')} in common: too few to compare` };
 	}
 	const mean = (side: 0 | 1) => pairs.reduce((sum, pair) => sum + pair[side], 0) / questions;
 	const difference = differenceInterval(

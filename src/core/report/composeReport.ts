@@ -26,7 +26,7 @@ const most = { prompt: 4000, think: 8000, answer: 4000, recipe: 60_000, step: 60
 export function runReport(run: ReportedRun, now: number): ReportDocument {
 	return {
 		title: run.title,
-		subtitle: `Report of a training run, made ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report of a training run, generated ${timeText(now)} by Reasoning Lab.`,
 		sections: runSections(run),
 	};
 }
@@ -50,7 +50,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 	const rounds = roundsSection(own);
 	return {
 		title,
-		subtitle: `Report of a pipeline, made ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report of a pipeline, generated ${timeText(now)} by Reasoning Lab.`,
 		sections: [
 			{
 				title: 'Overview',
@@ -68,9 +68,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 				: [{ title: 'Evaluations', blocks: compared.blocks, sections: own.map(evaluationSection) }]),
 			...runs.map((run) => ({ title: run.title, blocks: [], sections: runSections(run) })),
 			...(recipe === undefined ? [] : [{ title: 'Recipe of the pipeline', blocks: [recipeText(recipe)] }]),
-			...(gaps.length === 0
-				? []
-				: [{ title: 'What could not be read', blocks: [{ kind: 'list', items: gaps } as const] }]),
+			...(gaps.length === 0 ? [] : [{ title: 'Unreadable files', blocks: [{ kind: 'list', items: gaps } as const] }]),
 		],
 	};
 }
@@ -82,7 +80,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 	const gaps = pipelines.flatMap((pipeline) => pipeline.gaps.map((gap) => `${pipeline.id}: ${gap}`));
 	return {
 		title: first?.title ?? 'pipelines',
-		subtitle: `Report of ${formatCounted(pipelines.length, 'pipeline')}, made ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report of ${formatCounted(pipelines.length, 'pipeline')}, generated ${timeText(now)} by Reasoning Lab.`,
 		sections: [
 			{
 				title: 'Overview',
@@ -90,7 +88,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 					pipelinesTable(pipelines),
 					...(recipes.size < 2
 						? []
-						: [{ kind: 'paragraph', text: 'Their recipes differ in more than their seeds.' } as const]),
+						: [{ kind: 'paragraph', text: 'The recipes differ in more than the seed.' } as const]),
 				],
 			},
 			boughtSection([measuredTable(pipelines), claimsTable(comparedClaims(pipelines))]),
@@ -110,9 +108,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 			...(first?.recipe === undefined
 				? []
 				: [{ title: 'Recipe', blocks: [recipeText(first.recipe, `The recipe of ${seedText(first)}`)] }]),
-			...(gaps.length === 0
-				? []
-				: [{ title: 'What could not be read', blocks: [{ kind: 'list', items: gaps } as const] }]),
+			...(gaps.length === 0 ? [] : [{ title: 'Unreadable files', blocks: [{ kind: 'list', items: gaps } as const] }]),
 		],
 	};
 }
@@ -171,7 +167,7 @@ function pipelineRows({
 function stagesTable(stages: readonly ReportedPipelineStage[]): ReportTable {
 	return {
 		kind: 'table',
-		caption: 'Stages in their order',
+		caption: 'Stages in order',
 		columns: [
 			{ title: 'stage' },
 			{ title: 'type' },
@@ -207,11 +203,11 @@ export function runSections(run: ReportedRun): ReportSection[] {
 		...(run.recipe === undefined ? [] : [recipeSection(run.recipe)]),
 		{
 			title: 'Environment',
-			blocks: [{ kind: 'facts', caption: 'What the numbers depend on', rows: run.environment }],
+			blocks: [{ kind: 'facts', caption: 'Software and hardware', rows: run.environment }],
 		},
 		...(run.gaps.length === 0
 			? []
-			: [{ title: 'What could not be read', blocks: [{ kind: 'list', items: run.gaps } as const] }]),
+			: [{ title: 'Unreadable files', blocks: [{ kind: 'list', items: run.gaps } as const] }]),
 	];
 }
 
@@ -225,7 +221,7 @@ function overviewRows(run: ReportedRun): (readonly [string, string])[] {
 		['status', error === null ? status : `${status}: ${error}`],
 		['began', elapsed === null ? 'not recorded' : timeText(created)],
 		['last update', elapsed === null ? timeText(updated) : `${timeText(updated)}, after ${formatDuration(elapsed)}`],
-		['steps', step === null ? 'not recorded' : totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`],
+		['steps', step === null ? 'not recorded' : totalSteps === null ? String(step) : `${step} / ${totalSteps}`],
 		...(device === '' ? [] : [['device', device] as const]),
 		['continues', parent === null ? 'no other run' : `${parent.run}, ${parent.checkpoint}`],
 		...(tags.length === 0 ? [] : [['tags', tags.join(', ')] as const]),
@@ -250,7 +246,7 @@ function rolloutsSection(rollouts: readonly ReportedRollout[]): ReportSection {
 						rows: [
 							...(step === null ? [] : [['step', String(step)] as const]),
 							...rewards.map(([name, value]) => [name, formatNumber(value)] as const),
-							...(gold === null ? [] : [['right answer', gold.slice(0, most.step)] as const]),
+							...(gold === null ? [] : [['gold answer', gold.slice(0, most.step)] as const]),
 							...(truncated === false
 								? []
 								: [['truncated', truncated ? 'yes, at the length limit' : 'not recorded'] as const]),
@@ -286,7 +282,7 @@ function searchesSection(searches: readonly ReportedSearch[]): ReportSection {
 								'answer',
 								answer === null
 									? 'none'
-									: `${answer.slice(0, most.step)}${correct === null ? '' : correct ? ' (right)' : ' (wrong)'}`,
+									: `${answer.slice(0, most.step)}${correct === null ? '' : correct ? ' (correct)' : ' (incorrect)'}`,
 							],
 							...(tokens === null ? [] : [['tokens', formatNumber(tokens)] as const]),
 							...(best === null ? [] : [['value of the best path', formatNumber(best.value)] as const]),
@@ -324,7 +320,7 @@ function diagnosisSection(diagnosis: Verdict | null): ReportSection {
 					{ title: 'level' },
 					{ title: 'steps', numbers: true },
 					{ title: 'what' },
-					{ title: 'what to do' },
+					{ title: 'action' },
 				],
 				rows: alerts
 					.slice(0, most.alerts)
@@ -348,16 +344,16 @@ function recipeSection(recipe: unknown): ReportSection {
 	if (shown.length > 0) {
 		blocks.push({
 			kind: 'table',
-			caption: 'What differs from the defaults',
+			caption: 'Non-default settings',
 			columns: [{ title: 'key' }, { title: 'value' }, { title: 'default' }],
 			rows: shown.map(({ key, value, preset }) => [key, value.slice(0, most.step), preset]),
 			...(choices.length > shown.length ? { note: `And ${choices.length - shown.length} more.` } : {}),
 		});
-	} else blocks.push({ kind: 'paragraph', text: 'Every key that has a default has it.' });
+	} else blocks.push({ kind: 'paragraph', text: 'All keys have their default values.' });
 	blocks.push(recipeText(recipe));
 	return { title: 'Recipe', blocks };
 }
 
-function recipeText(recipe: unknown, title = 'The recipe as it was frozen at the start'): ReportText {
+function recipeText(recipe: unknown, title = 'Recipe as resolved at the start of the run'): ReportText {
 	return cutText(title, JSON.stringify(recipe, null, 2) ?? '', most.recipe, true);
 }

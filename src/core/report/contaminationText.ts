@@ -4,7 +4,7 @@ import type { ContaminationFile } from '../../protocol/evaluationFolder.ts';
 /** What training files give away of the questions of an evaluation, a sentence a file. */
 export function contaminationText({ questions, tooShort, files }: ContaminationFile): string {
 	const short =
-		tooShort === 0 ? '' : ` ${formatCounted(tooShort, 'question')} of fewer than 3 words were not looked for.`;
+		tooShort === 0 ? '' : ` ${formatCounted(tooShort, 'question')} with fewer than 3 words were not checked.`;
 	const sentences = files.map(({ name, rows, overlapping, first }) => {
 		const of = `${formatCounted(rows, 'row')} of ${name}`;
 		if (overlapping === 0 || first === null)

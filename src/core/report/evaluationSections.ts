@@ -17,7 +17,7 @@ export function evaluationsSection(
 		blocks: [
 			{
 				kind: 'table',
-				caption: 'pass@1 with 95% intervals; cons@k is the majority of k samples',
+				caption: 'pass@1 with 95% intervals; cons@k is the majority vote of k samples',
 				columns: [
 					{ title: 'evaluation' },
 					{ title: 'policy' },
@@ -68,24 +68,24 @@ function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 		const before = same.filter((one) => evaluations.indexOf(one) < i);
 		for (const first of same.length <= mostForAllPairs ? before : before.slice(-1)) {
 			const paired = comparePaired(pairProblems(first.counts, second.counts));
-			rows.push([`${second.name} against ${first.name}`, ...pairedText(paired)]);
+			rows.push([`${second.name} vs. ${first.name}`, ...pairedText(paired)]);
 		}
 	}
 	if (rows.length === 0) return [];
 	return [
 		{
 			kind: 'table',
-			caption: 'Compared question by question',
+			caption: 'Paired comparison by question',
 			columns: [
 				{ title: 'evaluations' },
 				{ title: 'questions', numbers: true },
-				{ title: 'change of pass@1', numbers: true },
+				{ title: 'change in pass@1', numbers: true },
 				{ title: 'gained', numbers: true },
 				{ title: 'lost', numbers: true },
 				{ title: 'p', numbers: true },
 			],
 			rows,
-			note: 'With its 95% interval. p: sign-flip test over questions, exact McNemar test where both have one sample a question. Gained and lost: questions with more, and with fewer, right samples.',
+			note: 'With 95% interval. p: sign-flip test over questions; exact McNemar test if both have one sample per question. Gained and lost: questions with more and with fewer correct samples.',
 		},
 	];
 }
@@ -106,7 +106,7 @@ function writingOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	return [
 		{
 			kind: 'table',
-			caption: 'How completions are written',
+			caption: 'Format of completions',
 			columns: [
 				{ title: 'evaluation' },
 				{ title: 'pass@1', numbers: true },
@@ -114,7 +114,7 @@ function writingOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 				{ title: 'one language', numbers: true },
 				{ title: 'tokens', numbers: true },
 				{ title: 'reflection', numbers: true },
-				{ title: 'cut off', numbers: true },
+				{ title: 'truncated', numbers: true },
 			],
 			rows,
 		},
@@ -134,17 +134,15 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 		['sampling', `${samplesText(samples)} each, ${protocol}`],
 		['when', timeText(created)],
 		['pass@1', `${intervalText(accuracy)}, 95% interval`],
-		['cut off', shareText(truncated)],
+		['truncated', shareText(truncated)],
 		['without an answer', shareText(unanswered)],
 		[
 			'tokens',
-			`${formatNumber(tokens.all)} a completion; right ones ${formatNumber(tokens.right)}, wrong ones ${formatNumber(tokens.wrong)}`,
+			`${formatNumber(tokens.all)} per completion; correct ${formatNumber(tokens.right)}, wrong ${formatNumber(tokens.wrong)}`,
 		],
 		...(calibration === null
 			? []
-			: [
-					['calibration error', `${shareText(calibration.error)} (agreement with the majority as confidence)`] as const,
-				]),
+			: [['calibration error', `${shareText(calibration.error)} (confidence: agreement with the majority)`] as const]),
 		...(contamination === null ? [] : [['training data', contamination] as const]),
 	];
 	return {
@@ -162,7 +160,7 @@ function curvesOf({ report }: ReportedEvaluation): ReportBlock[] {
 			points: curve.map(({ k, accuracy, low, high }) => ({ x: k, y: accuracy, low, high })),
 		});
 		charts.push({
-			title: 'Accuracy by samples',
+			title: 'Accuracy by number of samples',
 			x: 'k',
 			series: [
 				series('pass@k', passAtK),
@@ -204,7 +202,7 @@ function tablesOf({
 		const most = consAtK.at(-1);
 		blocks.push({
 			kind: 'table',
-			caption: 'Beside published results',
+			caption: 'Comparison with published results',
 			columns: [{ title: 'model' }, { title: 'measure' }, { title: 'result', numbers: true }, { title: 'source' }],
 			rows: [
 				[evaluation.policy, 'pass@1', intervalText(accuracy), 'measured here'],
@@ -213,13 +211,13 @@ function tablesOf({
 					: [[evaluation.policy, `cons@${most.k}`, intervalText(most), 'measured here']]),
 				...published.map(({ model, measure, accuracy: told, source }) => [model, measure, shareText(told), source]),
 			],
-			note: 'Published results were measured by others, with their own prompts, samples and judges.',
+			note: 'Published results come from other evaluations, with their own prompts, samples and judges.',
 		});
 	}
 	if (categories.length > 0) {
 		blocks.push({
 			kind: 'table',
-			caption: 'By kind of question',
+			caption: 'By category',
 			columns: [{ title: 'kind' }, { title: 'questions', numbers: true }, { title: 'pass@1', numbers: true }],
 			rows: categories.map((row) => [row.name, String(row.problems), intervalText(row)]),
 		});
@@ -227,7 +225,7 @@ function tablesOf({
 	if (byLength.length > 1) {
 		blocks.push({
 			kind: 'table',
-			caption: 'By length of the completion',
+			caption: 'By completion length',
 			columns: [{ title: 'tokens' }, { title: 'samples', numbers: true }, { title: 'right', numbers: true }],
 			rows: byLength.map(({ from, to, samples, accuracy }) => [
 				from === to ? formatNumber(from) : `${formatNumber(from)} to ${formatNumber(to)}`,

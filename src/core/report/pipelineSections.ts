@@ -51,13 +51,13 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 	const several = first.pipelines.length > 1;
 	return {
 		kind: 'table',
-		caption: 'What is compared, question by question',
+		caption: 'Comparisons by question',
 		columns: [
 			{ title: 'claim' },
 			{ title: 'of' },
 			{ title: 'measure' },
 			...first.pipelines.map(({ seed }) => ({ title: several ? seed : 'difference', numbers: true })),
-			{ title: 'came out' },
+			{ title: 'held' },
 		],
 		rows: claims.map(({ claim, stage, against, measure = 'accuracy', category, expect = 'above', pipelines }) => {
 			const held = pipelines.filter(({ verdict }) => verdict?.holds).length;
@@ -72,13 +72,17 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 						? compared.reason
 						: `${valueText(compared.against)} → ${valueText(compared.stage)}: ${changeText(compared.difference)}`,
 				),
-				several ? `${held} of ${pipelines.length}, on that side in ${signs}` : came,
+				several ? `${held} of ${pipelines.length}, same sign in ${signs}` : came,
 			];
 		}),
 		note: [
-			'Means, and their difference, question by question, with its 95% interval.',
-			'Above and below: the whole interval lies there; not-below: the interval does not lie below 0 as a whole.',
-			...(several ? ['Came out: in so many pipelines, and the mean difference lies on that side in so many.'] : []),
+			'Means and their paired difference by question, with 95% interval.',
+			'above, below: the whole interval is on that side; not-below: the interval is not entirely below 0.',
+			...(several
+				? [
+						'Held: number of pipelines in which the expectation held, and in which the mean difference has the expected sign.',
+					]
+				: []),
 		].join(' '),
 	};
 }
@@ -111,7 +115,7 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 	const several = pipelines.length > 1;
 	return {
 		kind: 'table',
-		caption: several ? 'Each stage by its evaluations: mean (least to most)' : 'Each stage by its evaluation',
+		caption: several ? 'Stages by evaluation: mean (min to max)' : 'Stages by evaluation',
 		columns: [
 			{ title: 'stage' },
 			{ title: 'pass@1', numbers: true },
@@ -139,7 +143,7 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 				spanText(seconds, formatDuration),
 			];
 		}),
-		note: 'Of the completions of each evaluation. Format: share in the right form. One language: mean share of the thinking in its language. Tokens: mean length. Reflection: marks a completion, by a list of phrases. Time: of the stage itself.',
+		note: 'Over the completions of each evaluation. Format: share in the correct format. One language: mean share of the thinking in its main language. Tokens: mean length. Reflection: marks per completion, by a list of phrases. Time: of the stage itself.',
 	};
 }
 

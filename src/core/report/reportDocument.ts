@@ -94,5 +94,5 @@ export function cutText(title: string, text: string, most: number, folded = fals
 	if (text.length <= most) return { ...base, text };
 	// Half of a pair of surrogates would be a character of its own.
 	const end = /[\ud800-\udbff]/.test(text[most - 1] as string) ? most - 1 : most;
-	return { ...base, text: text.slice(0, end), note: `The first ${end} of ${text.length} characters.` };
+	return { ...base, text: text.slice(0, end), note: `First ${end} of ${text.length} characters.` };
 }

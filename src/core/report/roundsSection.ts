@@ -11,7 +11,7 @@ export function roundsSection(stages: readonly EvaluatedRound[]): ReportSection 
 		blocks: [
 			{
 				kind: 'paragraph',
-				text: 'The gain of the best of several samples over a single one is what a search has to teach: it shrinks as the policy learns to do without.',
+				text: 'The gain of best-of-n over a single sample is what search can still teach; it shrinks as the policy learns to do without search.',
 			},
 			...all.flatMap(blocksOf),
 		],
@@ -63,7 +63,7 @@ function blocksOf({ of, points }: RoundSeries): ReportBlock[] {
 				...[stage, String(number), String(problems), intervalText(measured)],
 				...(own === null ? ['–', '–'] : [chooserText(own), changeText(own)]),
 			]),
-			note: 'With 95% intervals over questions; the gain is paired question by question.',
+			note: 'With 95% intervals over questions; the gain is paired by question.',
 		},
 	];
 }

@@ -18,7 +18,7 @@ export function runsReport(named: readonly ReportedRun[], now: number): ReportDo
 	const blocks: ReportBlock[] = [runsTable(runs), ...(bought === null ? [] : [bought]), ...recipeBlocks(runs)];
 	return {
 		title,
-		subtitle: `Report of ${formatCounted(runs.length, 'training run')}, made ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report of ${formatCounted(runs.length, 'training run')}, generated ${timeText(now)} by Reasoning Lab.`,
 		sections: [
 			{ title: 'Side by side', blocks },
 			...runs.map((run) => ({ title: run.title, blocks: [], sections: runSections(run) })),
@@ -59,7 +59,7 @@ function runsTable(runs: readonly ReportedRun[]): ReportTable {
 				status,
 				elapsed === null ? '–' : timeText(created),
 				elapsed === null ? '–' : formatDuration(elapsed),
-				totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`,
+				totalSteps === null ? String(step) : `${step} / ${totalSteps}`,
 				intervalText(stages.findLast(({ after }) => after)?.after),
 			];
 		}),
@@ -73,14 +73,14 @@ function recipeBlocks(runs: readonly ReportedRun[]): ReportBlock[] {
 		...(none.length === 0 ? [] : [`Without a recipe: ${none.join(', ')}.`]),
 		...(runs.length - none.length < 2
 			? []
-			: [`${formatCounted(same, 'key')} of the recipes ${same === 1 ? 'is' : 'are'} the same.`]),
-		...(cut + Math.max(0, changed.length - maxKeys) === 0 ? [] : ['There are more keys than are shown.']),
+			: [`${formatCounted(same, 'recipe key')} ${same === 1 ? 'is' : 'are'} the same in all runs.`]),
+		...(cut + Math.max(0, changed.length - maxKeys) === 0 ? [] : ['Only the first differing keys are shown.']),
 	];
 	if (runs.length - none.length < 2 || changed.length === 0) return [{ kind: 'paragraph', text: words.join(' ') }];
 	return [
 		{
 			kind: 'table',
-			caption: 'What the recipes differ in',
+			caption: 'Recipe differences',
 			columns: [{ title: 'key' }, ...runs.map(({ title }) => ({ title }))],
 			rows: changed.slice(0, maxKeys).map(({ key, values }) => [key, ...values.map((value) => value ?? '–')]),
 			note: words.join(' '),

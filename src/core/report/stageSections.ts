@@ -44,7 +44,7 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 			{ title: 'tokens', numbers: true },
 			{ title: 'characters', numbers: true },
 			{ title: 'reflection', numbers: true },
-			{ title: 'cut off', numbers: true },
+			{ title: 'truncated', numbers: true },
 		],
 		rows: known.map(({ title, stage: { before, after, completions } }) => [
 			title,
@@ -59,10 +59,10 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 		]),
 		note: [
 			'Accuracy on held-out problems with 95% intervals.',
-			'Format: share of completions whose tags are as the template asks.',
-			'One language: mean share of the thinking in its language.',
-			'Tokens and characters: means a completion.',
-			'Reflection: marks a completion, by a list of phrases.',
+			'Format: share of completions whose tags match the template.',
+			'One language: mean share of the thinking in its main language.',
+			'Tokens and characters: means per completion.',
+			'Reflection: marks per completion, by a list of phrases.',
 			...(sources.length === 0 ? [] : [`Measured on ${sources.join('; ')}.`]),
 		].join(' '),
 	};
@@ -90,7 +90,7 @@ export function stageSection(stage: ReportedStage, count: number, format: string
 		...(after === null ? [] : [['held-out accuracy after', heldOutText(after)] as const]),
 		...(completions === null
 			? []
-			: [['completions looked at', `${completions.completions}: ${completions.of}`] as const]),
+			: [['completions analyzed', `${completions.completions}: ${completions.of}`] as const]),
 	];
 	const charts = curves.map(({ name, points }): ReportChart => {
 		const info = describeMetric(name, context);
@@ -103,6 +103,6 @@ export function stageSection(stage: ReportedStage, count: number, format: string
 
 function heldOutText(measured: HeldOut): string {
 	const { step, problems, samples } = measured;
-	const each = samples === 1 ? '' : `, ${samples} samples each`;
+	const each = samples === 1 ? '' : `, ${formatCounted(samples, 'sample')} each`;
 	return `${intervalText(measured)} at step ${step}, ${formatCounted(problems, 'problem')}${each}`;
 }

@@ -22,7 +22,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'accuracy',
 		title: 'Accuracy',
-		sentence: "Whether the completion's one answer is right: by the task's own rule, else by mathematical equivalence.",
+		sentence:
+			'Whether the single answer of the completion is correct: by the rule of the task, otherwise by mathematical equivalence.',
 		formula: '1 if the answer equals the gold answer, else 0',
 		source: 'DeepSeek-R1 (Guo et al. 2025), section 2.2.2',
 		range: '0 or 1',
@@ -32,9 +33,9 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'format',
 		title: 'Format (strict)',
-		sentence: 'Whether the completion has the form of the template exactly.',
+		sentence: 'Whether the completion matches the format of the template exactly.',
 		formula:
-			'1 if every tag occurs once, in order, with nothing outside, a non-empty answer and an end by itself, else 0',
+			'1 if every tag occurs once, in order, with nothing outside, a non-empty answer and a finished completion (EOS), else 0',
 		source: 'DeepSeek-R1 (Guo et al. 2025), section 2.2.2',
 		range: '0 or 1',
 		nullRule: 'never',
@@ -44,7 +45,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		name: 'exact-match',
 		title: 'Exact match',
 		sentence:
-			'Whether the answer is the gold text (or one of several), after white space and number form are evened out.',
+			'Whether the answer equals the gold text (or one of several) after normalizing whitespace and number formats.',
 		formula: '1 if normalize(answer) = normalize(gold), else 0',
 		source: 'SQuAD (Rajpurkar et al. 2016), exact match, without its removal of articles and punctuation',
 		range: '0 or 1',
@@ -54,8 +55,9 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'multiple-choice',
 		title: 'Multiple choice',
-		sentence: "Whether the answer names the right option, by its letter in any usual spelling or by the option's text.",
-		formula: '1 if the one option that the answer names is the gold one, else 0',
+		sentence:
+			'Whether the answer names the correct option, by its letter in any common spelling or by the text of the option.',
+		formula: '1 if the answer names one option and it is the gold one, else 0',
 		source: 'MMLU (Hendrycks et al. 2021)',
 		range: '0 or 1',
 		nullRule: 'no gold value, or one that names no option',
@@ -64,7 +66,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'tag-count',
 		title: 'Tag count',
-		sentence: "Partial credit for the template's tags, as a slope towards the strict format.",
+		sentence: 'Partial credit for the tags of the template, as a gradient toward the strict format.',
 		formula: 'tags that occur exactly once / tags',
 		source: 'open-r1, tag_count_reward (0.25 for each of 4 tags), for any template and without its line breaks',
 		range: '0 to 1',
@@ -74,7 +76,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'language-consistency',
 		title: 'Language consistency',
-		sentence: 'Share of the words of the thinking that are in the target language; code and formulas are left out.',
+		sentence: 'Share of words in the thinking that are in the target language; code and formulas are excluded.',
 		formula: 'words in the target language / words',
 		source: 'DeepSeek-R1 (Guo et al. 2025), section 2.3.2',
 		range: '0 to 1',
@@ -83,8 +85,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	},
 	{
 		name: 'soft-overlong',
-		title: 'Soft overlong punishment',
-		sentence: 'No punishment up to a length, then one that grows to -1 at the longest allowed length.',
+		title: 'Soft overlong penalty',
+		sentence: 'No penalty up to a length, then a linear penalty down to -1 at the maximum length.',
 		formula: '0 if n <= L_max - L_cache; ((L_max - L_cache) - n) / L_cache if n <= L_max; -1 beyond',
 		source: 'DAPO (Yu et al. 2025), equation 13',
 		range: '-1 to 0',
@@ -94,7 +96,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'length-target',
 		title: 'Length target',
-		sentence: 'How near the length is to a target, or, for right answers, how far below it.',
+		sentence: 'How close the length is to a target or, for correct answers, how far below it.',
 		formula:
 			'near: max(0, 1 - |n - target| / range); exact: -alpha |target - n|; max: correct x clip(alpha (target - n) + delta, 0, 1)',
 		source: 'near: a tent; exact and max: L1 (Aggarwal and Welleck 2025), LCPO-Exact (beside accuracy) and LCPO-Max',
@@ -105,8 +107,9 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'cosine-length',
 		title: 'Cosine length',
-		sentence: 'Right answers earn more the shorter they are, wrong ones lose less the longer they tried.',
-		formula: 'long + (short - long) (1 + cos(pi n / L)) / 2 with the values for right or wrong answers; n is at most L',
+		sentence: 'Correct answers earn more the shorter they are; wrong answers lose less the longer they are.',
+		formula:
+			'long + (short - long) (1 + cos(pi n / L)) / 2 with the values for correct or wrong answers; n is at most L',
 		source: 'Yeo et al. 2025 (Demystifying long chain-of-thought), section 4; open-r1, get_cosine_scaled_reward',
 		range: 'wrongShort to correctShort (-1 to 1)',
 		nullRule: 'accuracy does not apply',
@@ -115,8 +118,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'repetition',
 		title: 'Repetition',
-		sentence: 'A punishment for n-grams of words that occur again.',
-		formula: 'maxPenalty x (1 - distinct n-grams / n-grams); 0 for less than n words',
+		sentence: 'Penalty for repeated word n-grams.',
+		formula: 'maxPenalty x (1 - distinct n-grams / n-grams); 0 for fewer than n words',
 		source: 'Yeo et al. 2025, appendix; open-r1, get_repetition_penalty_reward',
 		range: 'maxPenalty to 0',
 		nullRule: 'never',
@@ -125,8 +128,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'code-tests',
 		title: 'Code tests',
-		sentence: "Runs the answer's code against the row's tests in the sandbox.",
-		formula: 'all: 1 if every test passes, else 0; fraction: tests that pass / tests',
+		sentence: 'Runs the code of the answer against the tests of the row in the sandbox.',
+		formula: 'all: 1 if every test passes, else 0; fraction: passed tests / tests',
 		source: 'APPS (Hendrycks et al. 2021), strict accuracy and test case average',
 		range: '0 to 1',
 		nullRule: 'the row has no tests',
@@ -135,8 +138,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'json-schema',
 		title: 'JSON Schema',
-		sentence: 'Whether the answer is JSON that a schema accepts.',
-		formula: '1 if valid; partial if it is JSON that the schema refuses; else 0',
+		sentence: 'Whether the answer is JSON that conforms to a schema.',
+		formula: '1 if valid; partial if it is JSON that does not conform; else 0',
 		source: 'JSON Schema 2020-12',
 		range: '0 to 1',
 		nullRule: 'the row has no schema',
@@ -146,7 +149,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		name: 'reflection',
 		title: 'Reflection behaviors',
 		sentence: 'Counts words of verification, backtracking, subgoals, backward chaining and reflection in the thinking.',
-		formula: 'min(cap, marks) / cap; density: marks for a thousand characters; a phrase counts perPhrase times at most',
+		formula: 'min(cap, marks) / cap; density: marks per thousand characters; a phrase counts at most perPhrase times',
 		source: 'Gandhi et al. 2025 (Cognitive behaviors that enable self-improving reasoners)',
 		range: '0 to 1',
 		nullRule: 'never',
@@ -165,17 +168,17 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'process',
 		title: 'Process reward',
-		sentence: 'A process reward model scores each step of the thinking; the scores become one value.',
-		formula: 'mean, min, last or product of the scores of the steps',
+		sentence: 'A process reward model scores each step of the thinking; the scores are aggregated into one value.',
+		formula: 'mean, min, last or product of the step scores',
 		source: "Let's verify step by step (Lightman et al. 2023): product, min; Math-Shepherd (Wang et al. 2024): min",
-		range: "the model's, mostly 0 to 1",
+		range: 'that of the model, usually 0 to 1',
 		nullRule: 'the thinking has no steps',
 		file: 'core/reward/processReward.ts',
 	},
 	{
 		name: 'reward-model',
 		title: 'Reward model',
-		sentence: 'A reward model that was trained on pairs scores the whole completion.',
+		sentence: 'A reward model trained on preference pairs scores the whole completion.',
 		formula: 'r(prompt, completion), the scalar at the last token; sigmoid: 1 / (1 + exp(-r))',
 		source: 'Ouyang et al. 2022 (InstructGPT), section 3.5; Stiennon et al. 2020',
 		range: 'any number; sigmoid: 0 to 1',

@@ -89,8 +89,8 @@ export function readVerdict(reply: string, options: Pick<Verdict, 'verdict' | 's
 		),
 	);
 	const [verdict] = verdicts;
-	if (verdict === undefined) return { fault: 'The judge gave no verdict in the form that it was asked for' };
-	if (verdicts.size > 1) return { fault: 'The judge gave several verdicts that differ' };
+	if (verdict === undefined) return { fault: 'The judge gave no verdict in the requested format' };
+	if (verdicts.size > 1) return { fault: 'The judge gave several conflicting verdicts' };
 	if (options.verdict === 'yes-no') {
 		if (verdict === 'YES') return { value: 1 };
 		if (verdict === 'NO') return { value: 0 };
@@ -99,7 +99,7 @@ export function readVerdict(reply: string, options: Pick<Verdict, 'verdict' | 's
 	const [low, high] = options.scale;
 	const score = /^-?\d{1,9}(?:\.\d{1,9})?$/.test(verdict) ? Number(verdict) : Number.NaN;
 	if (!(score >= low && score <= high)) {
-		return { fault: `The judge's verdict is no number from ${low} to ${high}: ${verdict.slice(0, 40)}` };
+		return { fault: `The judge's verdict is not a number from ${low} to ${high}: ${verdict.slice(0, 40)}` };
 	}
 	return { value: (score - low) / (high - low) };
 }

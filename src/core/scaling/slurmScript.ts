@@ -34,7 +34,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 function directive(name: string, value: string | number): string {
 	const text = String(value);
 	if (!/^[\w.:@/=+,-]+$/.test(text)) {
-		throw new Failure('invalid', `--${name} is ${JSON.stringify(text)}, which a line of #SBATCH cannot carry.`);
+		throw new Failure('invalid', `--${name} is ${JSON.stringify(text)}, which cannot be written in an #SBATCH line.`);
 	}
 	return `#SBATCH --${name}=${text}`;
 }

@@ -314,13 +314,13 @@ export class Generator {
 			this.#failures = 0;
 			return sound;
 		}
-		const message = generated instanceof Failure ? generated.toString() : 'The policy gave nothing.';
+		const message = generated instanceof Failure ? generated.toString() : 'The policy returned nothing.';
 		if (generated instanceof Failure && generated.reason === 'cancelled') throw new SearchStop('stopped');
 		this.lastFault = message;
 		this.lastReason = generated instanceof Failure ? generated.reason : null;
 		fault(node, message);
 		if (++this.#failures >= mostFailures) {
-			throw new SearchStop('policy', `${mostFailures} requests in a row gave nothing. The last: ${message}`);
+			throw new SearchStop('policy', `${mostFailures} requests in a row failed. The last error: ${message}`);
 		}
 		return sound;
 	}
@@ -385,4 +385,4 @@ function oneStep(given: Generation, rule: StepRule, { stop }: GenerateOptions): 
 }
 
 export const cannotGoOn = (policy: string): string =>
-	`The policy ${policy} cannot go on from a given beginning, which a search over steps needs. Choose a strategy of whole completions, or the split "completion".`;
+	`The policy ${policy} cannot continue a given prefix, which step-level search needs. Choose a strategy that samples whole completions, or the split "completion".`;

@@ -73,7 +73,7 @@ export function goOn(
 	},
 ): TreeEvent[] {
 	if (tree.start === null || tree.nodes.length === 0) {
-		throw new Failure('invalid', 'The log has no beginning that a search could go on from.', 'Start a new search.');
+		throw new Failure('invalid', 'The log has no prefix to continue the search from.', 'Start a new search.');
 	}
 	const { at, budget, strategy, params, tags } = begin;
 	const resume: TreeEvent = {
@@ -87,15 +87,15 @@ export function goOn(
 	};
 	if (action === 'more') return [resume];
 	const node = id === null ? undefined : tree.node(id);
-	if (node === undefined) throw new Failure('invalid', `The search has no node ${id ?? ''} to go on from.`);
+	if (node === undefined) throw new Failure('invalid', `The search has no node ${id ?? ''} to continue from.`);
 	if (action === 'branch') {
 		if (node.final)
-			throw new Failure('invalid', `Node ${id} is final: nothing can follow it.`, 'Branch from its parent.');
+			throw new Failure('invalid', `Node ${id} is final and cannot be continued.`, 'Branch from its parent.');
 		// Who branches from what was pruned wants it open again.
 		return node.pruned === null ? [resume] : [resume, { t: 'restore', at, id: node.id }];
 	}
 	if (node.parents.length === 0) {
-		throw new Failure('invalid', 'The problem itself cannot be changed.', 'Start a new search with another problem.');
+		throw new Failure('invalid', 'The problem node cannot be edited.', 'Start a new search with another problem.');
 	}
 	const written = action === 'edit' ? (text ?? '') : forced(node, details.get(node.id), token, text);
 	if (written === '') throw new Failure('invalid', 'The text of the new node is empty.');
@@ -129,7 +129,7 @@ function forced(
 		throw new Failure(
 			'invalid',
 			`The tokens of node ${node.id} were not recorded, so none of them can be forced.`,
-			'Search with more told of each token, or edit the text.',
+			'Search with more token details recorded, or edit the text.',
 		);
 	}
 	if (token === undefined || token < 0 || token >= detail.text.length || text === undefined) {

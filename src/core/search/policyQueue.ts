@@ -63,7 +63,7 @@ export class PolicyQueue {
 			const answers = await this.#policy.generate(batch.map(({ request }) => request));
 			for (const [i, { answer }] of batch.entries()) {
 				if (!this.#underWay.delete(answer)) continue;
-				answer.resolve(answers?.[i] ?? new Failure('invalid', 'The policy left a request without an answer.'));
+				answer.resolve(answers?.[i] ?? new Failure('invalid', 'The policy did not answer a request.'));
 			}
 		} catch (error) {
 			const failure = Failure.from(error, `The policy ${this.#policy.name} failed`);

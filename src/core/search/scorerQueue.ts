@@ -44,7 +44,7 @@ export class ScorerQueue {
 			if (!Array.isArray(values) || values.length !== items.length) {
 				throw new Failure(
 					'invalid',
-					`The scorer ${this.#scorer.name} gave ${values?.length ?? 'no'} values for ${items.length} texts.`,
+					`The scorer ${this.#scorer.name} returned ${values?.length ?? 'no'} values for ${items.length} texts.`,
 				);
 			}
 			let from = 0;

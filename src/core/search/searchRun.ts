@@ -163,14 +163,14 @@ class SearchRun {
 		if (needs.scorer === 'step' && guide?.scope !== 'step') {
 			throw new Failure(
 				'invalid',
-				`The strategy ${strategy.name} is guided by values of steps, and there is no scorer that gives them.`,
-				'Choose a guide that values beginnings: process-reward, value, self-evaluation or mean-logprob.',
+				`The strategy ${strategy.name} needs a scorer of steps as its guide, and none is set.`,
+				'Choose a guide that scores prefixes: process-reward, value, self-evaluation or mean-logprob.',
 			);
 		}
 		if (needs.scorer === 'final' && (judge ?? guide ?? null) === null) {
 			throw new Failure(
 				'invalid',
-				`The strategy ${strategy.name} chooses by the values of completions, and there is no scorer.`,
+				`The strategy ${strategy.name} selects by the values of completions, and no scorer is set.`,
 				'Choose a judge, such as a reward.',
 			);
 		}
@@ -373,15 +373,15 @@ const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): 
 const otherwise = (strategy: AnyStrategy, need: keyof PolicyCapabilities): string =>
 	strategy.needs.policy?.includes(need)
 		? 'Choose another policy.'
-		: 'Choose another policy, or parameters of the strategy that do without it.';
+		: 'Choose another policy, or strategy parameters that do not need this.';
 
 const needed: Readonly<Record<keyof PolicyCapabilities, string>> = {
-	logprobs: 'a policy that tells the log-probabilities of its tokens',
-	alternatives: 'a policy that tells alternatives at each token',
-	distribution: "a policy that tells how each token's distribution is spread",
-	prefix: 'a policy that goes on from a given beginning',
-	seed: 'a policy that gives the same text for the same seed',
-	instructions: 'a policy that takes instructions',
-	score: 'a policy that tells the log-probability of a given text',
+	logprobs: 'a policy that returns token log-probabilities',
+	alternatives: 'a policy that returns alternatives for each token',
+	distribution: 'a policy that returns statistics of the distribution at each token',
+	prefix: 'a policy that can continue a given prefix',
+	seed: 'a policy with reproducible sampling (same seed, same text)',
+	instructions: 'a policy that follows instructions',
+	score: 'a policy that scores the log-probability of a given text',
 	heads: 'a policy with a value head',
 };

@@ -27,7 +27,7 @@ export function valueByPrompt(search: Search, nodes: readonly number[], ask: Sel
 		const values = replies.map((reply) => readValue(reply, ask.form)).filter((value) => value !== null);
 		const value = values.length === 0 ? null : values.reduce((a, b) => a + b, 0) / values.length;
 		if (value === null)
-			search.note({ t: 'fault', id, part: 'policy', message: 'Its judgement of this gave no value.' });
+			search.note({ t: 'fault', id, part: 'policy', message: 'The self-evaluation returned no value.' });
 		search.note({ t: 'score', id, scorer: ask.scorer, value });
 		return value;
 	});
@@ -61,7 +61,7 @@ export async function voteByPrompt(
 			t: 'fault',
 			id: nodes[0] as number,
 			part: 'policy',
-			message: 'Its votes were for none of the choices.',
+			message: 'No vote was for any of the choices.',
 		});
 	}
 	return nodes.map((id, i) => {

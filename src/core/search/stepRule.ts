@@ -88,8 +88,8 @@ export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, an
 	if (size === undefined) {
 		throw new Failure(
 			'invalid',
-			`There is no rule "${split}" that cuts a completion into steps.`,
-			'Choose lines, paragraphs, sentences, tokens-64 (or another number), completion, or text=TEXT for what a step ends with.',
+			`Unknown rule "${split}" for splitting a completion into steps.`,
+			'Choose lines, paragraphs, sentences, tokens-64 (or another number), completion, or text=TEXT for the text that ends a step.',
 		);
 	}
 	return { stops: [], tokens: Number(size), end: () => -1, empty: (text) => text.trim() === '' };

@@ -44,7 +44,7 @@ export function strategyOf(name: string): AnyStrategy {
 	if (found !== undefined) return found;
 	throw new Failure(
 		'invalid',
-		`There is no strategy "${name}".`,
+		`Unknown strategy "${name}".`,
 		`Choose one of: ${strategies.map((one) => one.name).join(', ')}.`,
 	);
 }
@@ -60,8 +60,8 @@ export function strategyParams<P>(strategy: Strategy<P>, params: unknown): P {
 		'invalid',
 		unknown
 			? `The strategy ${strategy.name} has no parameter "${fault.path}".`
-			: `The parameters of ${strategy.name} are not right: ${fault?.path ?? ''} ${fault?.message ?? ''}.`,
-		named.length === 0 ? 'It takes none.' : `It takes: ${named.join(', ')}.`,
+			: `Invalid parameters of ${strategy.name}: ${fault?.path ?? ''} ${fault?.message ?? ''}.`,
+		named.length === 0 ? 'It takes no parameters.' : `Parameters: ${named.join(', ')}.`,
 	);
 }
 

@@ -16,7 +16,7 @@ export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Token
 	try {
 		value = parseBoundedJson(text);
 	} catch (error) {
-		throw new Failure('corrupt', `${what} is not JSON.`, 'Take the checkpoint before it.', { cause: error });
+		throw new Failure('corrupt', `${what} is not JSON.`, 'Use the previous checkpoint.', { cause: error });
 	}
 	const file = decodeOrThrow(fileSchema, value, what);
 	const entries = Object.entries(file.model.vocab);
@@ -31,7 +31,10 @@ export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Token
 		symbols[id] = symbol;
 	}
 	if (specialTokens.some((token, id) => symbols[id] !== token)) {
-		throw new Failure('invalid', `${what} is not of this engine: ids 0 to 2 are not ${specialTokens.join(' ')}.`);
+		throw new Failure(
+			'invalid',
+			`${what} was not written by this engine: ids 0 to 2 are not ${specialTokens.join(' ')}.`,
+		);
 	}
 	const tagEnd = file.added_tokens.length;
 	return createTokenizer(symbols.slice(specialTokens.length, tagEnd) as string[], symbols.slice(tagEnd) as string[]);

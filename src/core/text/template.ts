@@ -48,12 +48,12 @@ export function resolveTemplate(spec: TemplateSpec): Template {
 	if (!template.prompt.includes('{prompt}')) {
 		throw new Failure(
 			'invalid',
-			'The template\'s "prompt" does not hold {prompt}.',
+			'The "prompt" of the template does not contain {prompt}.',
 			'Put {prompt} where the problem goes.',
 		);
 	}
 	if (tags.some((tag) => tag === '') || new Set(tags).size < tags.length) {
-		throw new Failure('invalid', 'The template has an empty or a repeated tag.', 'Give each tag a text of its own.');
+		throw new Failure('invalid', 'The template has an empty or a duplicate tag.', 'Give each tag its own text.');
 	}
 	return template;
 }

@@ -31,10 +31,10 @@ export interface Tokenizer {
 export function createTokenizer(tags: readonly string[], characters: readonly string[]): Tokenizer {
 	const symbols: readonly string[] = [...specialTokens, ...tags, ...characters];
 	const ids = new Map(symbols.map((symbol, id) => [symbol, id]));
-	if (ids.size !== symbols.length) throw new Failure('invalid', 'The vocabulary names a symbol twice.');
+	if (ids.size !== symbols.length) throw new Failure('invalid', 'The vocabulary contains a symbol twice.');
 	for (const character of characters) {
 		if (character.length === 0 || character.length > 2 || [...character].length !== 1 || !character.isWellFormed()) {
-			throw new Failure('invalid', `The vocabulary's symbol ${JSON.stringify(character)} is not one character.`);
+			throw new Failure('invalid', `The vocabulary symbol ${JSON.stringify(character)} is not a single character.`);
 		}
 	}
 	const whole = wholeTokens([...specialTokens, ...tags]);
@@ -105,6 +105,6 @@ function unknownSymbol(symbol: string, at: number): Failure {
 	return new Failure(
 		'invalid',
 		`The symbol ${JSON.stringify(symbol)} (${code}) at character ${at + 1} is not in the vocabulary.`,
-		'Use only characters that the training data has.',
+		'Use only characters that occur in the training data.',
 	);
 }

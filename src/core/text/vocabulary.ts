@@ -28,15 +28,15 @@ export function buildTokenizer(template: Template, characters: Iterable<string>)
 	if (broken !== undefined) {
 		throw new Failure(
 			'invalid',
-			`The dataset holds a broken character (half a surrogate pair, U+${broken.charCodeAt(0).toString(16).toUpperCase()}).`,
+			`The dataset contains an invalid character (half a surrogate pair, U+${broken.charCodeAt(0).toString(16).toUpperCase()}).`,
 			'Remove it from the texts.',
 		);
 	}
 	if (sorted.length + tags.length + specialTokens.length > maxVocabulary) {
 		throw new Failure(
 			'invalid',
-			`The dataset has ${sorted.length} different characters, more than the ${maxVocabulary} that a vocabulary may hold.`,
-			'Train on texts with fewer different characters.',
+			`The dataset has ${sorted.length} distinct characters; a vocabulary can have at most ${maxVocabulary}.`,
+			'Train on texts with fewer distinct characters.',
 		);
 	}
 	return createTokenizer(tags, sorted);

@@ -11,9 +11,9 @@ export interface BehaviourMark extends Span {
 
 export const behaviourTitles: Readonly<Record<Behaviour, string>> = {
 	verification: 'Verification: checks a result',
-	backtracking: 'Backtracking: gives up a path and takes another',
+	backtracking: 'Backtracking: abandons a path and tries another',
 	'subgoal-setting': 'Subgoal setting: breaks the problem into steps',
-	'backward-chaining': 'Backward chaining: works from the goal back',
+	'backward-chaining': 'Backward chaining: works backward from the goal',
 	reflection: 'Reflection: pauses to think again',
 };
 

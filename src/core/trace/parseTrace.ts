@@ -135,7 +135,7 @@ function checkTags(
 		const place = expected.findIndex((one) => one.text === tag);
 		const times = (seen.get(tag) ?? 0) + 1;
 		seen.set(tag, times);
-		if (times > 1) fault('repeated', mark, `${tag} occurs again.`);
+		if (times > 1) fault('repeated', mark, `${tag} occurs more than once.`);
 		else if (place < furthest) fault('reordered', mark, `${tag} comes after ${expected[furthest]?.text}.`);
 		furthest = Math.max(furthest, place);
 		const inside = open.at(-1);

@@ -47,8 +47,8 @@ export function parsePerturbation(text: string): Perturbation {
 	if (kind === undefined || rest.length > 0 || amount === '' || !(share > 0 && share <= 1)) {
 		throw new Failure(
 			'invalid',
-			`"${text}" is no perturbation.`,
-			`Write one of ${perturbationKinds.join(', ')}, with a share above 0 and up to 1 behind a colon: corrupt-digits:0.5.`,
+			`"${text}" is not a perturbation.`,
+			`Use one of ${perturbationKinds.join(', ')}, followed by a colon and a share above 0 and up to 1: corrupt-digits:0.5.`,
 		);
 	}
 	return { kind, share };

@@ -78,7 +78,7 @@ function tokenEnds(text: string, size: number, tokens: readonly string[] | undef
 	if (tokens === undefined) {
 		throw new Failure(
 			'missing',
-			'Steps of a number of tokens need the tokens of the completion, and none were recorded.',
+			'Splitting into steps of a number of tokens needs the tokens of the completion, but none were recorded.',
 			'Choose lines, paragraphs or sentences.',
 		);
 	}

@@ -164,14 +164,14 @@ export class LiteralReader {
 
 	#named(depth: number, start: number): unknown {
 		const found = this.#match(name);
-		if (found === null) throw new LiteralFault(`${shown(this.text, start)} does not begin a value`, start);
+		if (found === null) throw new LiteralFault(`${shown(this.text, start)} is not the start of a value`, start);
 		this.#skip();
 		if (this.text[this.#at] === '(') {
 			this.#at++;
 			return this.#arguments(found, depth, start);
 		}
 		if (constants.has(found)) return constants.get(found);
-		throw new LiteralFault(`The name ${found.slice(0, 60)} is no value`, start);
+		throw new LiteralFault(`The name ${found.slice(0, 60)} is not a value`, start);
 	}
 
 	#arguments(called: string, depth: number, start: number): PythonCall {
@@ -237,7 +237,7 @@ export class LiteralReader {
 			const key = this.#value(depth + 1);
 			this.#skip();
 			if (this.text[this.#at] === ':') {
-				if (members.length > 0) throw new LiteralFault('A key among the members of a set', at);
+				if (members.length > 0) throw new LiteralFault('A key in a set', at);
 				this.#at++;
 				table[keyText(key)] = this.#value(depth + 1);
 			} else {
@@ -270,7 +270,7 @@ export class LiteralReader {
 				return this.text.slice(start, at + 1);
 			}
 		}
-		throw new LiteralFault('"<" does not begin a value', start);
+		throw new LiteralFault('"<" is not the start of a value', start);
 	}
 
 	/** Strings side by side are one. */
@@ -298,9 +298,9 @@ export class LiteralReader {
 		for (let from = this.#at; ; ) {
 			special.lastIndex = from;
 			const at = special.exec(text)?.index;
-			if (at === undefined) throw new LiteralFault('A string without an end', start);
+			if (at === undefined) throw new LiteralFault('Unterminated string', start);
 			const character = text[at];
-			if (character === '\n' && !long) throw new LiteralFault('A string without an end in its line', start);
+			if (character === '\n' && !long) throw new LiteralFault('Unterminated string in this line', start);
 			if (character === '\\') {
 				parts.push(text.slice(from, at));
 				from = at + 2;
@@ -332,7 +332,7 @@ export class LiteralReader {
 		if (digits !== undefined) {
 			const hex = text.slice(at + 2, at + 2 + digits);
 			const code = /^[0-9a-fA-F]+$/.test(hex) && hex.length === digits ? Number.parseInt(hex, 16) : -1;
-			if (code < 0 || code > 0x10ffff) throw new LiteralFault(`"\\${next}" without its ${digits} digits`, at);
+			if (code < 0 || code > 0x10ffff) throw new LiteralFault(`"\\${next}" is not followed by ${digits} digits`, at);
 			parts.push(String.fromCodePoint(code));
 			return at + 2 + digits;
 		}
@@ -345,7 +345,7 @@ export class LiteralReader {
 			parts.push(String.fromCharCode(Number.parseInt(octal[0], 8)));
 			return at + 1 + octal[0].length;
 		}
-		if (next === '') throw new LiteralFault('The text ends within a string', at);
+		if (next === '') throw new LiteralFault('The text ends inside a string', at);
 		// Python keeps the backslash of what is no escape.
 		parts.push(`\\${next}`);
 		return at + 2;

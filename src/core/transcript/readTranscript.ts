@@ -71,7 +71,7 @@ class Collector {
 				place,
 				about.after.some((item) => item.value === value) ? about.usage : undefined,
 			);
-			if (read.length === 0) this.fault('This is no message', place);
+			if (read.length === 0) this.fault('Not a message', place);
 			for (const message of read) messages.push({ ...message, index: messages.length });
 			this.#messages += read.length;
 		}
@@ -155,7 +155,7 @@ function readInto(collector: Collector, text: string): TranscriptFormat {
 		// Chunks of one stream are one conversation.
 		if (updateHead.test(text.slice(Math.max(0, list.offset - 300), list.offset))) updates.push(...list.values);
 		else collector.add(list.values, { ...plain, title: `Line ${list.place.line}` });
-		if (list.fault) collector.fault(`The list breaks off: ${list.fault.message}`, list.fault.place);
+		if (list.fault) collector.fault(`The list is incomplete: ${list.fault.message}`, list.fault.place);
 		if (collector.overflowed) break;
 	}
 	if (updates.length > 0) collector.add(updates, { ...plain, title: streamTitle });
@@ -201,7 +201,7 @@ function readLines(collector: Collector, text: string): void {
 		try {
 			value = parseBoundedJson(row);
 		} catch {
-			collector.fault(feed === -1 ? 'The last line is torn' : 'The line is not JSON', place);
+			collector.fault(feed === -1 ? 'The last line is incomplete' : 'The line is not JSON', place);
 			continue;
 		}
 		if (isMessage(value)) loose.push({ value, place });
@@ -251,7 +251,7 @@ function readValue(collector: Collector, value: unknown, title: string, place: P
 		}
 		return;
 	}
-	collector.fault('There is no list of messages here', place);
+	collector.fault('No list of messages found', place);
 }
 
 /** Where tables keep their messages, in the order in which they are looked for. */

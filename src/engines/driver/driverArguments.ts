@@ -16,6 +16,6 @@ export function takeDriverArguments(argv: readonly string[], cwd: string): { opt
 			requests = resolve(cwd, folder);
 		} else rest.push(name);
 	}
-	if (requests !== null && !join) throw new Failure('invalid', '--requests goes with --join.');
+	if (requests !== null && !join) throw new Failure('invalid', '--requests can only be used with --join.');
 	return { options: { join, requests }, rest };
 }

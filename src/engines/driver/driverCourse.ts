@@ -56,7 +56,7 @@ export class DriverCourse extends RunCourse {
 		if (stage?.type !== type || index !== progress.stageIndex || step !== progress.stageStep) {
 			const expected = stage === null ? 'none' : `${stage.type} (${progress.stageIndex}, step ${progress.stageStep})`;
 			throw contract(
-				new Failure('invalid', `It begins the stage ${type} (${index}, step ${step}) in place of ${expected}.`),
+				new Failure('invalid', `The trainer began the stage ${type} (${index}, step ${step}) instead of ${expected}.`),
 			);
 		}
 		await this.beginStage(stage);
@@ -66,7 +66,7 @@ export class DriverCourse extends RunCourse {
 	async update({ step, metrics, rollouts, batchEnds, tokens }: LinkParams<'step'>): Promise<Ending> {
 		const { progress } = this;
 		if (this.isOver || step !== progress.step + 1) {
-			throw contract(new Failure('invalid', `It reports step ${step} after step ${progress.step}.`));
+			throw contract(new Failure('invalid', `The trainer reported step ${step} after step ${progress.step}.`));
 		}
 		progress.tokens = tokens;
 		if (rollouts !== undefined && rollouts.length > 0) this.#writeRollouts(step, rollouts);
@@ -86,7 +86,9 @@ export class DriverCourse extends RunCourse {
 	/** The rollouts of an update come before it, while it is computed. */
 	ahead({ step, rollouts }: TrainerNotice<'rollouts'>): void {
 		if (step !== this.progress.step + 1) {
-			throw contract(new Failure('invalid', `It tells rollouts of step ${step} after step ${this.progress.step}.`));
+			throw contract(
+				new Failure('invalid', `The trainer sent rollouts of step ${step} after step ${this.progress.step}.`),
+			);
 		}
 		this.#writeRollouts(step, rollouts);
 	}
@@ -94,7 +96,8 @@ export class DriverCourse extends RunCourse {
 	/** The trainer leaves out the batches that the recipe does not want to keep. */
 	#writeRollouts(step: number, blocks: TrainerNotice<'rollouts'>['rollouts']): void {
 		const stray = blocks.flatMap(({ lines }) => lines).find((line) => line.step !== step);
-		if (stray) throw contract(new Failure('invalid', `It tells rollouts of step ${stray.step} at step ${step}.`));
+		if (stray)
+			throw contract(new Failure('invalid', `The trainer sent rollouts of step ${stray.step} at step ${step}.`));
 		this.keepRollouts(step, () => rolloutsFile(blocks));
 	}
 
@@ -102,13 +105,18 @@ export class DriverCourse extends RunCourse {
 	async score({ step, rows, known }: LinkParams<'rewards/score'>, turn: Turn): Promise<LinkResult<'rewards/score'>> {
 		const { progress, options } = this;
 		if (step !== progress.step) {
-			throw contract(new Failure('invalid', `It has rewards scored for step ${step} after step ${progress.step}.`));
+			throw contract(
+				new Failure('invalid', `The trainer requested rewards for step ${step} after step ${progress.step}.`),
+			);
 		}
 		const { scorers } = options.rewards;
 		for (const [name, values] of Object.entries(known ?? {})) {
 			if (values.length === rows.length && scorers.some(({ column }) => column.name === name)) continue;
 			throw contract(
-				new Failure('invalid', `It tells ${values.length} values of the reward "${name}" for ${rows.length} rows.`),
+				new Failure(
+					'invalid',
+					`The trainer sent ${values.length} values of the reward "${name}" for ${rows.length} rows.`,
+				),
 			);
 		}
 		const instead = async (task: () => Promise<Verdict>) => ({
@@ -215,5 +223,7 @@ function answered<T>(what: string, schema: Schema<T>, value: unknown): T {
 	const decoded = decode(schema, value);
 	if (decoded.ok) return decoded.value;
 	const fault = decoded.faults[0];
-	throw contract(new Failure('invalid', `Its answer to "${what}" is wrong at ${fault?.path}: ${fault?.message}.`));
+	throw contract(
+		new Failure('invalid', `The reply of the trainer to "${what}" is invalid at ${fault?.path}: ${fault?.message}.`),
+	);
 }

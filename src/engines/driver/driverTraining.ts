@@ -113,7 +113,7 @@ export class DriverTraining implements Training {
 			process.stdout.write(`${JSON.stringify(announcement)}\n`);
 			// Who started the trainer holds this end; with it gone, nobody will come.
 			process.stdin.resume().once('close', () => {
-				this.#outcome.reject(new Failure('unavailable', "The trainer's process is gone.", 'Resume the run.'));
+				this.#outcome.reject(new Failure('unavailable', 'The trainer process has ended.', 'Resume the run.'));
 			});
 		}
 		if (requests !== null) this.#requests = new RequestFolder(requests, controls);
@@ -144,7 +144,8 @@ export class DriverTraining implements Training {
 			'data/problems': async (params) => {
 				const { dataset } = await this.#ready();
 				const { recipe } = this.#run;
-				if (dataset === null) throw contract(new Failure('invalid', 'It asks for problems that it is to read itself.'));
+				if (dataset === null)
+					throw contract(new Failure('invalid', 'The trainer requested problems that it should read itself.'));
 				return linkProblems(dataset.source, 'task' in recipe.dataset, recipe.seed, params);
 			},
 			'data/opened': (params) => this.#dataOpened(params),
@@ -168,7 +169,7 @@ export class DriverTraining implements Training {
 			},
 			finished: async () => {
 				const course = this.#inCourse('finished');
-				if (!course.isOver) throw contract(new Failure('invalid', 'It has finished before its stages were done.'));
+				if (!course.isOver) throw contract(new Failure('invalid', 'The trainer finished before its stages were done.'));
 				this.#farewell = true;
 				this.#outcome.resolve('finished');
 				return {};
@@ -185,8 +186,8 @@ export class DriverTraining implements Training {
 		if (sized !== null && dataset === null) {
 			throw new Failure(
 				'unsupported',
-				'A new model takes its vocabulary from the data, which only a task or a JSONL file tells beforehand.',
-				'Name a trained model in "model", or write the data as JSONL.',
+				'A new model takes its vocabulary from the data, which is only known beforehand for a task or a JSONL file.',
+				'Set "model" to a trained model, or provide the data as JSONL.',
 			);
 		}
 		const made = sized === null || dataset === null ? null : newModel(recipe, sized, dataset.source);
@@ -277,7 +278,7 @@ export class DriverTraining implements Training {
 		try {
 			await this.#course?.checkpoint();
 		} catch (error) {
-			this.#run.writer.log(`No checkpoint before the end: ${Failure.from(error)}`);
+			this.#run.writer.log(`No checkpoint before the end of the run: ${Failure.from(error)}`);
 		}
 		return { do: 'stop' };
 	}
@@ -288,7 +289,7 @@ export class DriverTraining implements Training {
 
 	#inCourse(method: string): DriverCourse {
 		if (this.#course !== null) return this.#course;
-		throw contract(new Failure('invalid', `It asks ${method} before it is ready.`));
+		throw contract(new Failure('invalid', `The trainer called ${method} before it was ready.`));
 	}
 
 	/** Does something while the trainer waits; what goes wrong ends the run. */

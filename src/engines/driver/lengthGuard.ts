@@ -43,7 +43,7 @@ export class LengthGuard extends Transform {
 			this.#header = Buffer.concat([this.#header, chunk.subarray(at, at + longestHeader + headerEnd.length)]);
 			const end = this.#header.indexOf(headerEnd);
 			if (end < 0) {
-				if (this.#header.length > longestHeader) throw new Failure('corrupt', 'It sent something that is no message.');
+				if (this.#header.length > longestHeader) throw new Failure('corrupt', 'The trainer sent an invalid message.');
 				return;
 			}
 			this.#body = this.#lengthIn(this.#header.subarray(0, end).toString('latin1'));
@@ -54,11 +54,11 @@ export class LengthGuard extends Transform {
 
 	#lengthIn(header: string): number {
 		const length = Number(/^content-length: *(\d{1,15}) *$/im.exec(header)?.[1] ?? Number.NaN);
-		if (Number.isNaN(length)) throw new Failure('corrupt', 'It sent a message without a length.');
+		if (Number.isNaN(length)) throw new Failure('corrupt', 'The trainer sent a message without a length.');
 		if (length <= this.#longest) return length;
 		throw new Failure(
 			'unsupported',
-			`It sent a message of ${length} bytes; up to ${this.#longest} are read.`,
+			`The trainer sent a message of ${length} bytes; the maximum is ${this.#longest}.`,
 			'Set "log": {"tokens": false} in the recipe, or make the generation batch smaller.',
 		);
 	}

@@ -11,10 +11,10 @@ export function rolloutsFile(blocks: readonly RolloutBlock[]): Uint8Array {
 	const file = new ByteText();
 	for (const { lines, tokens } of blocks) {
 		const count = lines.reduce((sum, line) => sum + (line.tokens ?? 0), 0);
-		if (count > 0 && tokens === undefined) throw broken('Tokens of its rollouts are not told.');
+		if (count > 0 && tokens === undefined) throw broken('The rollouts have no token data.');
 		const quoted = (tokens?.pieces ?? []).map((piece) => JSON.stringify(piece));
 		const places = tokens === undefined ? [] : filled(Uint32Array, count, 'text', tokens.text);
-		if (places.some((place) => place >= quoted.length)) throw broken('A token of its rollouts has no text.');
+		if (places.some((place) => place >= quoted.length)) throw broken('A token of the rollouts has no text.');
 		const lists = Object.entries(tokens?.numbers ?? {}).map(
 			([name, base64 = '']) => [name, filled(Float32Array, count, name, base64)] as const,
 		);
@@ -47,7 +47,7 @@ function filled<T extends Uint32Array | Float32Array>(
 	base64: string,
 ): T {
 	const length = Buffer.byteLength(base64, 'base64');
-	const wrong = () => broken(`Its rollouts tell "${name}" of ${length / 4} tokens in place of ${count}.`);
+	const wrong = () => broken(`The rollouts have ${length / 4} values of "${name}" for ${count} tokens.`);
 	// Before memory is taken for what is announced.
 	if (length !== 4 * count) throw wrong();
 	const values = new Numbers(count);

@@ -41,7 +41,8 @@ export class OrderExchange {
 	/** The trainer asks what to do next, and says what came of the orders before. */
 	open(answers: readonly OrderAnswer[]): Promise<Orders> {
 		if (this.#closed) return Promise.reject(this.#closed);
-		if (this.#question) return Promise.reject(new Failure('invalid', 'It asks for orders while it waits for them.'));
+		if (this.#question)
+			return Promise.reject(new Failure('invalid', 'The trainer requested an order while a request was already open.'));
 		this.#take(answers);
 		if (this.#next.length > 0) return Promise.resolve(this.#answer());
 		const question = deferred<Orders>();

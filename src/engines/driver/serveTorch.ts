@@ -32,7 +32,7 @@ export function serveTorch(folder: string): EngineProcess {
 			const lock = await lockServed(folder);
 			try {
 				const not = async (): Promise<never> => {
-					throw contract(new Failure('invalid', 'It trains a model that it is to serve.'));
+					throw contract(new Failure('invalid', 'The trainer tried to train a model that it should serve.'));
 				};
 				const handlers: TrainerHandlers = {
 					begin: async ({ protocol }) => {
@@ -117,7 +117,7 @@ export function serveTorch(folder: string): EngineProcess {
 			process.stderr.write(`${failure.toString()}\n`);
 			return failure.reason === 'internal' ? 1 : 2;
 		} finally {
-			orders.close(new Failure('unavailable', `${basename(dirname(folder))} is not served any more.`));
+			orders.close(new Failure('unavailable', `${basename(dirname(folder))} is no longer served.`));
 			clearInterval(alive);
 		}
 	};

@@ -31,12 +31,12 @@ export async function sealCheckpoint(
 		const files: TorchCheckpointState['files'] = {};
 		for (const name of await checkpointFileNames(folder)) {
 			if (name === checkpointFiles.state || name === manifestName) {
-				throw new Failure('invalid', `A trainer cannot write ${name} into a checkpoint.`);
+				throw new Failure('invalid', `A trainer may not write ${name} into a checkpoint.`);
 			}
 			files[name] = { bytes: (await lstat(join(folder, name))).size, sha256: await sha256Of(folder, name) };
 		}
 		if (Object.keys(files).length === 0)
-			throw new Failure('internal', 'The trainer wrote nothing into its checkpoint.');
+			throw new Failure('internal', 'The trainer wrote nothing into the checkpoint.');
 		const sealed = { format: checkpointFormat, engine: 'pytorch', ...state, files };
 		await writeFileAtomic(join(folder, checkpointFiles.state), `${JSON.stringify(sealed, null, '\t')}\n`);
 	} catch (error) {
@@ -65,7 +65,7 @@ async function sha256Of(folder: string, name: string): Promise<string> {
 }
 
 function damaged(folder: string, why: string): Failure {
-	return new Failure('corrupt', `The checkpoint ${folder} is damaged: ${why}.`, 'Take another checkpoint.');
+	return new Failure('corrupt', `The checkpoint ${folder} is damaged: ${why}.`, 'Use another checkpoint.');
 }
 
 /**
@@ -80,7 +80,7 @@ export async function readStartCheckpoint(folder: string): Promise<StartCheckpoi
 		throw new Failure(
 			'missing',
 			`${folder} is not a checkpoint: it has no ${checkpointFiles.state}.`,
-			'Name a folder such as <run>/checkpoints/step_000100.',
+			'Select a folder such as <run>/checkpoints/step_000100.',
 		);
 	});
 	const { format, engine } = (value ?? {}) as { readonly format?: unknown; readonly engine?: unknown };
@@ -89,10 +89,10 @@ export async function readStartCheckpoint(folder: string): Promise<StartCheckpoi
 	}
 	const torch = engine === 'pytorch';
 	const state = torch ? torchStart(folder, value) : embeddedStart(folder, value);
-	if ((await readManifest(folder)) === null) throw damaged(folder, 'files are missing or cut short');
+	if ((await readManifest(folder)) === null) throw damaged(folder, 'files are missing or truncated');
 	for (const [name, { bytes, sha256 }] of Object.entries(state.files)) {
 		const info = await lstat(join(folder, name)).catch(() => null);
-		if (info?.size !== bytes) throw damaged(folder, `${name} has not the ${bytes} bytes that it was written with`);
+		if (info?.size !== bytes) throw damaged(folder, `${name} does not have its original size of ${bytes} bytes`);
 		if ((await sha256Of(folder, name)) !== sha256)
 			throw damaged(folder, `the content of ${name} does not match its hash`);
 	}

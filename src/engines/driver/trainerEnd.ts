@@ -26,23 +26,23 @@ export function lastError(words: string): string {
 /** Why a trainer ended that has not said so itself. */
 export function explainEnd({ code, signal, words }: TrainerExit, context: EndContext): Failure {
 	const { step, checkpoint } = context;
-	const when = step === null ? 'before it began to train' : `after step ${step}`;
+	const when = step === null ? 'before training started' : `after step ${step}`;
 	const again =
 		step === null
 			? 'Start it again.'
 			: checkpoint === null
-				? 'The run has no checkpoint yet: a resume starts it again.'
-				: `A resume goes on from the checkpoint of step ${checkpoint}.`;
+				? 'The run has no checkpoint yet; resuming starts it from the beginning.'
+				: `Resuming continues from the checkpoint of step ${checkpoint}.`;
 	const killed = killedBy(signal, words);
 	if (killed === 'SIGKILL') {
-		const why = context.outOfMemory ? ' because the memory of the machine was used up' : '';
+		const why = context.outOfMemory ? ' because the machine ran out of memory' : '';
 		const less = 'Lower prompts_per_step, num_generations or pytorch.microBatch, or set pytorch.gradientCheckpointing';
 		return new Failure(
 			'unavailable',
 			`The trainer was killed ${when}${why} (SIGKILL).`,
 			context.outOfMemory
 				? `${less}. ${again}`
-				: `If the machine ran out of memory (its log says so): ${less.charAt(0).toLowerCase()}${less.slice(1)}. ${again}`,
+				: `If the machine ran out of memory (see its log): ${less.charAt(0).toLowerCase()}${less.slice(1)}. ${again}`,
 		);
 	}
 	if (killed !== null) {
@@ -50,14 +50,14 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 		return new Failure(
 			what ? 'internal' : 'unavailable',
 			`The trainer ${what ? 'crashed' : 'was ended'} ${when} (${killed}).`,
-			`${what ? 'What it said last is in engine.log in the run folder. ' : ''}${again}`,
+			`${what ? 'Its last output is in engine.log in the run folder. ' : ''}${again}`,
 		);
 	}
 	if (step === null && (code === 126 || code === 127)) {
 		return new Failure(
 			'unavailable',
-			`The Python could not be started: ${lastError(words) || `status ${code}`}.`,
-			'Run Set Up PyTorch Engine, or name another Python.',
+			`Python could not be started: ${lastError(words) || `status ${code}`}.`,
+			'Run Set Up PyTorch Engine, or select another Python.',
 		);
 	}
 	if (code === 2) {
@@ -71,7 +71,7 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 	return new Failure(
 		'internal',
 		`The trainer ${how}, ${when}${error === '' ? '' : `: ${error}`}`.replace(/[.]?$/, '.'),
-		`The whole story is in engine.log in the run folder. ${again}`,
+		`See engine.log in the run folder for the full output. ${again}`,
 	);
 }
 

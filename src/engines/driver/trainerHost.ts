@@ -80,8 +80,8 @@ export class TrainerHost {
 			const { step, checkpoint } = await context();
 			return new Failure(
 				'unavailable',
-				`The trainer is gone: its connection was lost ${step === null ? 'before it began to train' : `after step ${step}`}.`,
-				checkpoint === null ? 'Start the run again.' : `A resume goes on from the checkpoint of step ${checkpoint}.`,
+				`Lost the connection to the trainer ${step === null ? 'before training started' : `after step ${step}`}.`,
+				checkpoint === null ? 'Start the run again.' : `Resuming continues from the checkpoint of step ${checkpoint}.`,
 			);
 		}
 		const late = new Promise<null>((resolve) => {
@@ -103,8 +103,8 @@ export class TrainerHost {
 		if (await Promise.race([begun, late])) return new Promise(() => undefined);
 		return new Failure(
 			'timeout',
-			`The trainer has not begun to speak within ${Math.round(this.#beginMs / 1000)} seconds.`,
-			'Look at engine.log in the run folder, and run Doctor.',
+			`The trainer did not connect within ${Math.round(this.#beginMs / 1000)} seconds.`,
+			'See engine.log in the run folder, and run Doctor.',
 		);
 	}
 

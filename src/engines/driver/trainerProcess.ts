@@ -138,11 +138,11 @@ export class TrainerProcess {
 }
 
 function cannotStart(python: string, error: NodeJS.ErrnoException): Failure {
-	const why = error.code === 'ENOENT' ? 'it is not there' : error.message;
+	const why = error.code === 'ENOENT' ? 'not found' : error.message;
 	return new Failure(
 		'unavailable',
-		`The Python ${python} could not be started: ${why}.`,
-		'Run Set Up PyTorch Engine, or name another Python.',
+		`Python ${python} could not be started: ${why}.`,
+		'Run Set Up PyTorch Engine, or select another Python.',
 		{ cause: error },
 	);
 }

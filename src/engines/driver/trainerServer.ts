@@ -154,9 +154,9 @@ export class TrainerServer extends Disposable {
 					this.#begun.resolve();
 					return await this.#options.handlers.begin(begin);
 				}
-				if (socket !== this.#peer) throw new Failure('busy', 'The run has a trainer already.');
+				if (socket !== this.#peer) throw new Failure('busy', 'The run already has a trainer.');
 				if (!Object.hasOwn(trainerLinkMethods, method) || method === 'begin') {
-					throw new Failure('unsupported', `The driver does not know the request ${method}.`);
+					throw new Failure('unsupported', `The driver does not support the request ${method}.`);
 				}
 				const known = method as Exclude<TrainerLinkMethod, 'begin'>;
 				const handler = this.#options.handlers[known] as (params: unknown) => Promise<unknown>;
@@ -176,7 +176,7 @@ export class TrainerServer extends Disposable {
 		if (method !== 'begin') throw new Failure('denied', 'The first request must be begin.');
 		const begin = decoded('begin', params);
 		if (!timingSafeEqual(digest(begin.token), digest(this.token))) {
-			throw new Failure('denied', 'The token is not that of this run.');
+			throw new Failure('denied', 'The token does not belong to this run.');
 		}
 		return begin;
 	}
@@ -188,10 +188,10 @@ export function checkTrainerVersion(protocol: number): void {
 	const older = protocol < trainerLinkVersion;
 	throw new Failure(
 		'version',
-		`The driver speaks version ${trainerLinkVersion} of the trainer link, the trainer version ${protocol}.`,
+		`The driver uses version ${trainerLinkVersion} of the trainer link, the trainer version ${protocol}.`,
 		older
 			? 'Update the package reasoning-lab-trainer where it is installed.'
-			: 'Update Reasoning Lab, or install the package reasoning-lab-trainer of its release.',
+			: 'Update Reasoning Lab, or install the matching release of reasoning-lab-trainer.',
 	);
 }
 
@@ -213,7 +213,7 @@ function checked<T>(schema: Schema<T>, method: string, params: unknown): T {
 
 /** Something that no trainer does that keeps to the link: a fault of the program, or of another one in its place. */
 export function contract({ message, action }: Failure): Failure {
-	return new Failure('internal', `The trainer broke the contract. ${message}`, action);
+	return new Failure('internal', `The trainer violated the protocol. ${message}`, action);
 }
 
 /** What a trainer does wrong is answered to it, and ends its run. */

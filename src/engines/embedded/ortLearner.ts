@@ -293,7 +293,7 @@ class OrtLearner implements Learner {
 		this.#checkIdle();
 		const count = parameterCount(shape);
 		if (parameters.length !== count || shape.vocabulary !== this.shape.vocabulary) {
-			throw new Failure('mismatch', `A teacher of ${count} parameters and ${shape.vocabulary} symbols does not fit.`);
+			throw new Failure('mismatch', `A teacher of ${count} parameters and ${shape.vocabulary} symbols does not match.`);
 		}
 		const weights = new SharedWeights('teacher', parameters, ++this.#teachers);
 		this.#teacher = { shape, weights };
@@ -529,7 +529,7 @@ class OrtLearner implements Learner {
 			throw new Failure(
 				'invalid',
 				`A prompt of ${prompt.length} tokens leaves no room in the model's context of ${this.shape.context}.`,
-				'Choose a larger context or shorter prompts.',
+				'Use a larger context or shorter prompts.',
 			);
 		}
 	}
@@ -546,7 +546,7 @@ class OrtLearner implements Learner {
 		throw new Failure(
 			'invalid',
 			`A sequence of ${longest} tokens is longer than the model's context of ${this.shape.context}.`,
-			'Choose a larger context or shorter data.',
+			'Use a larger context or shorter data.',
 		);
 	}
 

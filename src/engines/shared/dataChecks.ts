@@ -12,8 +12,8 @@ export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, t
 		if (stage.type !== 'pretrain' || stage.corpus !== null || stage.workedShare === 1) continue;
 		throw new Failure(
 			'invalid',
-			`The dataset ${name} has no plain texts, which the pretrain stage learns from.`,
-			'Name a "corpus" in the stage, or set its "workedShare" to 1: worked solutions alone.',
+			`The dataset ${name} has no plain texts for the pretrain stage.`,
+			'Set a "corpus" in the stage, or set its "workedShare" to 1 to train on worked solutions only.',
 		);
 	}
 }
@@ -33,10 +33,10 @@ export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, 
 		if (!worked) {
 			throw new Failure(
 				'invalid',
-				`The dataset ${name} has no worked solutions, which the ${stage.type} stage learns from.`,
+				`The dataset ${name} has no worked solutions for the ${stage.type} stage.`,
 				stage.type === 'sft'
-					? 'Name their column as "solution" in the recipe\'s dataset, or leave out the sft stage.'
-					: 'Name their column as "solution" in the recipe\'s dataset, or set "workedShare" to 0 in the stage.',
+					? 'Name their column as "solution" in the dataset of the recipe, or remove the sft stage.'
+					: 'Name their column as "solution" in the dataset of the recipe, or set "workedShare" of the stage to 0.',
 			);
 		}
 	}
@@ -62,6 +62,6 @@ export function checkStages(folder: string, index: number, { stages }: Pick<Reso
 	throw new Failure(
 		'mismatch',
 		`The checkpoint ${folder} was written after stage ${index}, but the recipe has ${stages.length}.`,
-		'Take an earlier checkpoint or add stages to the recipe.',
+		'Use an earlier checkpoint, or add stages to the recipe.',
 	);
 }

@@ -37,10 +37,10 @@ export function parseEngineArguments(argv: readonly string[], cwd: string): Engi
 			continue;
 		}
 		if (name !== '--run' && name !== '--serve' && name !== '--parent-checkpoint') {
-			throw new Failure('invalid', `The engine does not know the argument ${JSON.stringify(name)}.`, engineUsage);
+			throw new Failure('invalid', `Unknown engine argument ${JSON.stringify(name)}.`, engineUsage);
 		}
 		const value = argv[++i];
-		if (value === undefined || value === '') throw new Failure('invalid', `${name} needs a folder.`, engineUsage);
+		if (value === undefined || value === '') throw new Failure('invalid', `${name} requires a folder.`, engineUsage);
 		if (values.has(name)) throw new Failure('invalid', `${name} is given twice.`, engineUsage);
 		values.set(name, resolve(cwd, value));
 	}
@@ -48,17 +48,22 @@ export function parseEngineArguments(argv: readonly string[], cwd: string): Engi
 	const checkpoint = values.get('--serve');
 	const parentCheckpoint = values.get('--parent-checkpoint') ?? null;
 	if ((run === undefined) === (checkpoint === undefined)) {
-		throw new Failure('invalid', 'The engine needs either --run or --serve.', engineUsage);
+		throw new Failure('invalid', 'The engine requires either --run or --serve.', engineUsage);
 	}
 	if (checkpoint !== undefined) {
-		if (resume || parentCheckpoint) throw new Failure('invalid', '--serve stands alone.', engineUsage);
+		if (resume || parentCheckpoint)
+			throw new Failure('invalid', '--serve cannot be combined with other arguments.', engineUsage);
 		return { kind: 'serve', checkpoint, untilInputEnds };
 	}
 	if (untilInputEnds) {
-		throw new Failure('invalid', '--until-input-ends goes with --serve: a run outlives who started it.', engineUsage);
+		throw new Failure(
+			'invalid',
+			'--until-input-ends requires --serve: a run outlives the process that started it.',
+			engineUsage,
+		);
 	}
 	if (resume && parentCheckpoint) {
-		throw new Failure('invalid', '--resume and --parent-checkpoint exclude each other.', engineUsage);
+		throw new Failure('invalid', '--resume and --parent-checkpoint are mutually exclusive.', engineUsage);
 	}
 	return { kind: 'run', run: run as string, resume, parentCheckpoint };
 }

@@ -229,8 +229,8 @@ class EngineRun {
 		if (before === now) return;
 		throw new Failure(
 			'mismatch',
-			`The ${what} of the run ${this.#args.run} has changed since it began.`,
-			'Put it back, or start a new run from a checkpoint.',
+			`The ${what} of the run ${this.#args.run} has changed since the run started.`,
+			'Restore it, or start a new run from a checkpoint.',
 		);
 	}
 
@@ -258,7 +258,7 @@ class EngineRun {
 				signal: this.#gate.stopSignal,
 				onWait: ({ pid }) => {
 					waited = true;
-					const message = `Waits for ${device}: process ${pid} computes on it.`;
+					const message = `Waiting for ${device}: in use by process ${pid}.`;
 					const waiting = `waiting for ${device} (process ${pid})`;
 					void writer.updateRecord({ status: 'running', device: waiting }).catch(() => undefined);
 					void writer.appendEvent({ type: 'alert', level: 'info', message }).catch(() => undefined);

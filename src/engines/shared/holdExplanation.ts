@@ -7,14 +7,14 @@ export function explainHold(
 	{ rewards }: Pick<ResolvedRecipe, 'rewards'>,
 	step: number,
 ): { message: string; action: string } {
-	const message = `${describeFailures(failures)} Training is paused before step ${step + 1}, and nothing was learned from them.`;
+	const message = `${describeFailures(failures)} Training is paused before step ${step + 1}; these completions were not trained on.`;
 	const entry = rewards.findIndex((reward) => 'file' in reward && reward.file === failures.file);
 	const again = 'Continue scores the same batch again';
-	if (entry < 0) return { message, action: `${again}, once the cause is gone.` };
+	if (entry < 0) return { message, action: `${again}, once the cause is fixed.` };
 	return {
 		message,
 		action:
-			`${again}, once the cause lies outside of the file and is gone. If the file is at fault, correct the original, stop ` +
-			`this run and start one from its newest checkpoint with rewards.${entry}.file set to it.`,
+			`${again}, once a cause outside the file is fixed. If the file is at fault, correct the original, stop ` +
+			`this run, and start a new one from its newest checkpoint with rewards.${entry}.file set to it.`,
 	};
 }

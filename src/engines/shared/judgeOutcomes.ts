@@ -17,7 +17,7 @@ export async function judgeOutcomes(
 			throw new Failure(
 				'unavailable',
 				`${what} could not be measured at step ${step}: ${first.message}`,
-				'Resume the run once the cause is gone.',
+				'Fix the cause, then resume the run.',
 			);
 		}
 		rewards.reload();

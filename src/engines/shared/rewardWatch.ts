@@ -34,7 +34,7 @@ export class RewardWatch {
 			kept.push(line);
 			this.#outputRoom -= line.length + 1;
 		}
-		if (this.#outputRoom <= 0) kept.push('(further output of rewards is left out)');
+		if (this.#outputRoom <= 0) kept.push('(further reward output is omitted)');
 		this.#writer.log(`output of the reward "${reward}":\n${kept.join('\n')}`);
 	}
 

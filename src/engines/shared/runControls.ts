@@ -22,7 +22,7 @@ export function runControls(options: RunControlOptions): ControlHandlers {
 	const policy = (): PolicyAnswers => {
 		const service = options.policy();
 		if (service) return service;
-		throw new Failure('unavailable', 'The engine is still starting.', 'Ask again in a moment.');
+		throw new Failure('unavailable', 'The engine is still starting.', 'Try again in a moment.');
 	};
 	return {
 		'run/status': async () => status(),

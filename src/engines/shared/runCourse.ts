@@ -239,10 +239,10 @@ export abstract class RunCourse implements GateHooks {
 	async setHyperparameters(changes: Hyperparameters): Promise<number> {
 		const { recipe, writer, onChanged } = this.options;
 		const stage = recipe.stages[this.progress.stageIndex];
-		if (!stage) throw new Failure('unavailable', 'The run has no stage left whose hyper-parameters could change.');
+		if (!stage) throw new Failure('unavailable', 'The run has no remaining stage whose hyperparameters could change.');
 		for (const name of Object.keys(changes)) {
 			if (name in stage) continue;
-			throw new Failure('unsupported', `The ${stage.type} stage that runs now has no hyper-parameter "${name}".`);
+			throw new Failure('unsupported', `The running ${stage.type} stage has no hyperparameter "${name}".`);
 		}
 		const fromStep = this.progress.step + 1;
 		await writer.appendEvent({ type: 'hyperparameters', changes, fromStep, step: this.progress.step });

@@ -36,7 +36,7 @@ export async function takeUp(writer: RunWriter, checkpoint: number | null): Prom
 	const damaged = await damagedCheckpoints(run);
 	await writer.setAside(checkpoint ?? -1);
 	if (damaged.length > 0) {
-		const message = `Set aside as damaged, in superseded: ${damaged.join(', ')}.`;
+		const message = `Moved to superseded because damaged: ${damaged.join(', ')}.`;
 		await writer.appendEvent({ type: 'alert', level: 'warning', message, step });
 	}
 	const events = await readEvents(run);

@@ -82,7 +82,7 @@ export class StepGate {
 		if (this.#closed) throw this.#closed;
 		this.#wantsPause = false;
 		for (const waiting of this.#pausers.splice(0)) {
-			waiting.reject(new Failure('cancelled', 'The run was told to go on before it had paused.'));
+			waiting.reject(new Failure('cancelled', 'The run was continued before it had paused.'));
 		}
 		if (!this.#isPaused) return;
 		const done = deferred<void>();
@@ -157,7 +157,7 @@ export class StepGate {
 			}
 			for (const waiting of this.#pausers.splice(0)) waiting.resolve();
 			for (const waiting of this.#resumers.splice(0)) {
-				waiting.reject(new Failure('cancelled', 'The run was told to pause again before it went on.'));
+				waiting.reject(new Failure('cancelled', 'The run was paused again before it continued.'));
 			}
 			this.#wake = deferred<void>();
 			// Something may have arrived while the hooks ran.

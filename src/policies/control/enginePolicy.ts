@@ -401,7 +401,7 @@ function wholeSeed(seed: number): number {
 }
 
 function named(failure: Failure, policy: string): Failure {
-	const full = /does not fit the context of (\d+) tokens/.exec(failure.message);
+	const full = /does not fit (?:into )?the context of (\d+) tokens/.exec(failure.message);
 	if (full !== null) return contextOverflow(policy, null, Number(full[1]));
 	return new Failure(failure.reason, `${policy}: ${failure.message}`, failure.action, { cause: failure });
 }

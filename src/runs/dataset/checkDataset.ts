@@ -76,6 +76,6 @@ export async function checkDataset(
 
 /** @param action for a recipe, whose columns are options here */
 function actionOf(action: string | undefined): string | undefined {
-	const role = /^Name the column in the recipe's dataset: "(\w+)"/.exec(action ?? '')?.[1];
+	const role = /^Name the column in the dataset of the recipe: "(\w+)"/.exec(action ?? '')?.[1];
 	return role === undefined ? action : `Name the column with --${role}.`;
 }

@@ -103,8 +103,8 @@ export async function partsOf(folder: string): Promise<string[]> {
 	if (count === 0) {
 		throw new Failure(
 			'invalid',
-			`${name} is a folder without Parquet files, and no dataset that save_to_disk wrote.`,
-			'Name a file, or a folder of Parquet files.',
+			`${name} is a folder without Parquet files and without a dataset written by save_to_disk.`,
+			'Use a file, or a folder of Parquet files.',
 		);
 	}
 	if (count > maxParts) {
@@ -119,8 +119,8 @@ export async function partsOf(folder: string): Promise<string[]> {
 	if (sets.length > 1 && sets.some((set) => splitNames.includes(set.toLowerCase()))) {
 		throw new Failure(
 			'invalid',
-			`${name} holds the files of several splits (${sets.slice(0, 5).join(', ')}).`,
-			'Name the file of one split, or move each split into a folder of its own.',
+			`${name} contains files of several splits (${sets.slice(0, 5).join(', ')}).`,
+			'Use the file of one split, or move each split into its own folder.',
 		);
 	}
 	return names.map((one) => join(folder, one));

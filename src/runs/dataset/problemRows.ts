@@ -20,7 +20,7 @@ export function problemOf(
 	if (parsed?.kind === 'row' && read.bare !== true) return parsed.problem;
 	const fault = parsed?.kind === 'fault' ? parsed.fault : null;
 	const why = read.bare ? 'is not a JSON object' : (fault?.message ?? read.fault ?? 'cannot be read');
-	const action = read.bare ? 'Write one JSON object on each line.' : (fault?.action ?? read.action);
+	const action = read.bare ? 'Write one JSON object per line.' : (fault?.action ?? read.action);
 	throw new Failure('invalid', `${name}, ${placeOf(read)}, ${why}.`, advice(action));
 }
 

@@ -181,7 +181,7 @@ class TestBadFiles:
 
     def test_one_row(self, tmp_path: Path, recipe: dict[str, Any]) -> None:
         recipe["dataset"] = dataset(write(tmp_path / "one.jsonl", ROWS[:1]))
-        with fails("invalid", "leaves no row to", "heldOutShare"):
+        with fails("invalid", "leaves no rows to", "heldOutShare"):
             open_row_problems(recipe)
 
     def test_missing_column(self, tmp_path: Path) -> None:
@@ -191,11 +191,11 @@ class TestBadFiles:
 
     def test_wrong_cells(self, tmp_path: Path) -> None:
         for row, words in (
-            ({"q": 3, "a": 1}, 'a "q" that is neither a text nor messages'),
+            ({"q": 3, "a": 1}, 'a "q" that is neither a string nor a list of system and user messages'),
             ({"q": " ", "a": 1}, 'an empty "q"'),
             ({"q": "x", "a": [1]}, "cannot be compared"),
             ({"q": "x", "a": float("inf")}, "cannot be compared"),
-            ({"q": "x", "a": 1, "s": 5}, 'a "s" that is not a text'),
+            ({"q": "x", "a": 1, "s": 5}, 'a "s" that is not a string'),
         ):
             with fails("invalid", "rows.jsonl, line 1", words):
                 self.read(write(tmp_path / "rows.jsonl", [row]))
@@ -226,7 +226,7 @@ class TestBadFiles:
     def test_bad_csv(self, tmp_path: Path) -> None:
         path = tmp_path / "rows.csv"
         path.write_text("q,a\n1,2,3\n")
-        with fails("invalid", "line 2, has 3 cells, its first line 2"):
+        with fails("invalid", "line 2, has 3 cells, but the first line has 2"):
             self.read(path)
         path.write_text('q,a\n"1,2\n')
         with fails("invalid", "is not CSV"):
@@ -254,7 +254,7 @@ class TestBadFiles:
 
     def test_unknown_ending(self, tmp_path: Path) -> None:
         (tmp_path / "rows.xlsx").write_bytes(b"PK")
-        with fails("invalid", "no ending that says", ".parquet"):
+        with fails("invalid", "no file extension that identifies", ".parquet"):
             self.read(tmp_path / "rows.xlsx")
 
     def test_hub_unreachable(self) -> None:

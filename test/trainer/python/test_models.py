@@ -257,7 +257,7 @@ def test_heads_begin_with_the_policys_layers(
     assert torch.allclose(again(**ids).logits, out, atol=1e-6)
     assert sum(p.requires_grad for p in again.parameters()) == sum(p.requires_grad for p in head.parameters())
     # A reward model is no policy, and that is said.
-    with fails("mismatch", "does not continue text"):
+    with fails("mismatch", "does not generate text"):
         load_policy({**recipe, "model": {"path": str(tmp_path / name)}}, None, CPU)
 
 
@@ -308,7 +308,7 @@ class TestBadFolders:
         config |= {"model_type": "own-thing", "auto_map": {"AutoModelForCausalLM": "own.Model"}}
         (folder / "config.json").write_text(json.dumps(config))
         (folder / "own.py").write_text("raise SystemExit('ran')")
-        with fails("unsupported", "own-thing", "code of its own"):
+        with fails("unsupported", "own-thing", "its own code"):
             self.load(recipe, folder)
 
     def test_other_shapes(self, recipe: dict[str, Any], llama_folder: Path, tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ class TestBadFolders:
         vocabulary = tokenizer["model"]["vocab"]
         vocabulary |= {f"extra{n}": len(vocabulary) + n for n in range(8)}
         (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-        with fails("mismatch", "308 tokens, its model 300"):
+        with fails("mismatch", "308 tokens, but the model has 300"):
             self.load(recipe, folder)
 
     def test_hub_unreachable(self, recipe: dict[str, Any]) -> None:

@@ -377,15 +377,15 @@ class TestBadInput:
         for broken, words in (
             ({"labels": [True]}, "has 1 labels for 2 steps"),
             ({"labels": [True, 2]}, '"labels" that are not true, false or 0 to 1'),
-            ({"completions": "1"}, '"completions" that are no list of texts'),
-            ({"prompt": None}, '"prompt" that is not a text'),
+            ({"completions": "1"}, '"completions" that are not a list of strings'),
+            ({"prompt": None}, '"prompt" that is not a string'),
         ):
             path = self.write(tmp_path, [good, {**good, **broken}])["steps"]
             recipe["stages"][0]["labels"]["path"] = path
             self.fault(recipe, new_model, "rows.jsonl, line 2", words)
         path = self.write(tmp_path, [good] * 3)["steps"]
         driver = train(recipe, new_model)
-        assert any("3 labels lie between 0 and 1" in alert["message"] for alert in driver.of("alert"))
+        assert any("3 labels are between 0 and 1" in alert["message"] for alert in driver.of("alert"))
 
     def test_no_completion_is_accepted(self, files: dict[str, str], new_model: Json) -> None:
         recipe = make_recipe([stage_of("distill", 2, files, minReward=2)])
@@ -399,7 +399,7 @@ class TestBadInput:
     def test_symbols_that_the_vocabulary_lacks(self, tmp_path: Path, new_model: Json) -> None:
         files = self.write(tmp_path, [{"prompt": "1+1=", "completion": "tw\u00f6"}] * 3)
         recipe = make_recipe([stage_of("distill", 2, files)])
-        self.fault(recipe, new_model, "hold the symbol 't'", "U+0074")
+        self.fault(recipe, new_model, "contain the symbol 't'", "U+0074")
 
     def test_prompts_longer_than_the_context(self, tmp_path: Path, new_model: Json) -> None:
         long = {"prompt": "1+" * 40 + "1=", "completion": "2"}
@@ -411,7 +411,7 @@ class TestBadInput:
         driver = train(make_recipe([stage_of("distill", 2, files)]), new_model)
         messages = [alert["message"] for alert in driver.of("alert")]
         assert any("1 of 3 rows are left out" in message for message in messages)
-        assert any("1 of 2 rows are longer than 48 tokens and are cut" in message for message in messages)
+        assert any("1 of 2 rows are longer than 48 tokens and are truncated" in message for message in messages)
 
     def test_problems_without_solutions(self, new_model: Json, files: dict[str, str]) -> None:
         recipe = make_recipe([stage_of("sft", 2, files)])
@@ -429,7 +429,7 @@ class TestBadInput:
 
         stage = Stage(0, "sft", {"batch_size": 9}, 0, 0, 0)
         context: Any = SimpleNamespace(world=SimpleNamespace(size=2), recipe={})
-        with fails("invalid", "9 rows cannot be shared by 2 processes"):
+        with fails("invalid", "9 rows per batch do not divide among 2 processes"):
             batch_options(context, stage)
 
 
@@ -450,8 +450,8 @@ class TestOptions:
         for name, value, words in (
             ("assistant_only_loss", "yes", "must be true or false, not 'yes'"),
             ("neftune_noise_alpha", True, "must be a number or null, not true"),
-            ("dataloader_num_workers", 1.5, "must be a whole number, not 1.5"),
-            ("dataset_text_field", 3, "must be a text, not 3"),
+            ("dataloader_num_workers", 1.5, "must be an integer, not 1.5"),
+            ("dataset_text_field", 3, "must be a string, not 3"),
         ):
             with fails("invalid", f'"{name}"', words):
                 trainer_options(SFTConfig, {name: value}, {}, self.WHERE)
@@ -494,7 +494,7 @@ class TestRefusals:
         self.refused({"type": "value-model"}, "no value model", '"engine": "embedded"')
         self.refused({"type": "ppo"}, "PPO", "grpo or rloo")
         self.refused({"type": "dance"}, 'no stage "dance"', "distill, dpo, grpo")
-        self.refused({"type": "process-reward-model", "labels": None}, "labelled steps alone", '"labels"')
+        self.refused({"type": "process-reward-model", "labels": None}, "labeled steps only", '"labels"')
         self.refused({"type": "grpo", "dynamic_sampling": True}, "dynamic_sampling", '"embedded"')
 
     def test_new_models(self) -> None:

@@ -67,9 +67,9 @@ test('a pipeline takes what its largest stage takes, each with the model that it
 	assert.match(told.stdout, /\nmeasure +evaluate +- +- +-\n/);
 	assert.match(
 		told.stdout,
-		/\nThe stages take about \d+ GiB at most, in rl, and there are 80\.0 GiB: not all of them fit\.\n/,
+		/\nThe stages need up to about \d+ GiB at most, in rl, and there are 80\.0 GiB: not all of them fit\.\n/,
 	);
-	assert.match(told.stdout, /\nStages with a bound may take 12\.5 minutes; others/);
+	assert.match(told.stdout, /\nThe recipe limits some stages to 12\.5 minutes; others/);
 	assert.match(told.stdout, /\nrl: It would fit with "microBatch": \d+/);
 	const alone = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '800', '--json');
 	assert.equal(alone.status, 0, alone.stderr);

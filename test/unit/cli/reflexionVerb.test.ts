@@ -95,7 +95,7 @@ test('a question is researched with tools, logged and reported', async () => {
 	assert.match(again.stdout, /^GRPO takes the mean.*\n\nReferences:\n {2}\[1\] docs\/grpo\.md:1 \(supported\)\n/s);
 	assert.match(
 		again.stdout,
-		/The answer is good enough: its critique is empty and its citations hold\.\na draft and 1 revision; 3 queries, 1 of them failed;/,
+		/The answer is good enough: its critique is empty and its citations are supported\.\na draft and 1 revision; 3 queries, 1 of them failed;/,
 	);
 });
 

@@ -33,7 +33,7 @@ test('report writes a run as HTML and as Markdown, an evaluation of its checkpoi
 	assert.equal(markdown.status, 0, markdown.stderr);
 	assert.match(markdown.stdout, /made\.md: report of tiny \(\d/);
 	const text = await readFile(out, 'utf8');
-	assert.match(text, /^# tiny\n\nReport of a training run, made /);
+	assert.match(text, /^# tiny\n\nReport of a training run, generated /);
 
 	const part = ['--part', 'evaluations', '--format', 'markdown', '--out', '-'];
 	const evaluations = await place.run(context, 'report', 'tiny', ...part, '--json');

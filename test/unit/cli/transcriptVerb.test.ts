@@ -27,7 +27,7 @@ test('what is none ends with a sentence', async (t) => {
 	const file = join(folder, 'words.txt');
 	await writeFile(file, 'nothing \u001b[31m here');
 	await assert.rejects(run(file), (error: { code: number; stderr: string }) => {
-		assert.match(error.stderr, /words\.txt holds no list of messages\. Open a JSON/);
+		assert.match(error.stderr, /words\.txt contains no list of messages\. Open a JSON/);
 		return error.code !== 0;
 	});
 	await assert.rejects(run(join(folder, 'gone.txt')), /no such file/);

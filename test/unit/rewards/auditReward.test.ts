@@ -88,12 +88,12 @@ describe('an audit', () => {
 		);
 		for (const [reward, remark] of [
 			['constant', /is 0\.5 for right and wrong answers, good and bad form alike/],
-			['never', /has no value on any row/],
+			['never', /returns no value on any row/],
 			[
 				'brevity',
 				/distinguishes neither .* earns less after longer thinking\. An empty completion earns at least as much/,
 			],
-			['throwing', /has no value on any row.*fails on ordinary completions: .*no such luck/],
+			['throwing', /returns no value on any row.*fails on ordinary completions: .*no such luck/],
 		] as const) {
 			const found = await outcomes(reward);
 			assert.match(found.remarks, remark, reward);
@@ -101,7 +101,7 @@ describe('an audit', () => {
 		}
 		const none = await audit(runner, 'lastAnswer', [], { probes: ['empty'] });
 		assert.deepEqual([none.rows, none.honest], [0, null]);
-		assert.match(none.remarks.join(), /no rows with a right answer/);
+		assert.match(none.remarks.join(), /no rows with a correct answer/);
 	});
 
 	test('tells a reward that is not deterministic, and one whose length pays', async (context) => {

@@ -213,7 +213,7 @@ describe('a sample of problems', () => {
 			],
 		);
 		assert.deepEqual(mixed.remarks, [
-			'data/x.jsonl, line 3, is not JSON (and 1 more of 5 rows). Write one JSON object on each line.',
+			'data/x.jsonl, line 3, is not JSON (and 1 more of 5 rows). Write one JSON object per line.',
 			'1 of 5 rows of data/x.jsonl have no answer and are left out.',
 		]);
 		assert.deepEqual((await sample('')).remarks, ['data/x.jsonl has no rows.']);

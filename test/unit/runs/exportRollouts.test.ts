@@ -145,7 +145,7 @@ test('SFT: what is selected, as it was recorded, with what was left out and why'
 	);
 	assert.deepEqual(reasons(some), {
 		'that are wrong': 2,
-		'that no reward calls correct or wrong': 1,
+		'that no reward marks correct or wrong': 1,
 		'that were truncated': 1,
 	});
 	assert.equal(
@@ -255,7 +255,7 @@ test('reward cases are read by verification as they are', async (context) => {
 		expect: 1,
 	});
 	assert.equal(cases[5]?.expect, null);
-	assert.deepEqual(reasons(found), { 'on which the reward failed': 1, 'that no reward calls correct or wrong': 1 });
+	assert.deepEqual(reasons(found), { 'for which the reward failed': 1, 'that no reward marks correct or wrong': 1 });
 	const other = await write({ as: 'cases', reward: 'format', selection: { steps: { from: 2 } } });
 	assert.deepEqual(
 		other.lines.map(({ expect }) => expect),
@@ -397,7 +397,7 @@ test('labels are exported in each form, and published data is written in another
 		summary.faults.map(({ line, message }) => [line, message]),
 		[
 			[3, 'is not JSON'],
-			[4, 'is in no known form of step-labelled data'],
+			[4, 'is not in a known step-label format'],
 		],
 	);
 });

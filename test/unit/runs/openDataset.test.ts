@@ -33,7 +33,7 @@ test('a file of data is text in UTF-8, or is refused with its line and the encod
 		await assert.rejects(readDataFile(path), {
 			reason: 'invalid',
 			message: `The dataset ${path}, line 4, is not UTF-8.`,
-			action: new RegExp(`It looks like (${encoding}): save it as UTF-8, for example by iconv -f`),
+			action: new RegExp(`It looks like (${encoding}): convert it to UTF-8, for example with iconv -f`),
 		});
 	}
 	await assert.rejects(readDataFile(await write('wide.jsonl', Buffer.from('\uFEFF{"a": "é"}', 'utf16le'))), {
@@ -185,7 +185,7 @@ test('what no recipe can read is refused with its place and what to do', async (
 	await mkdir(at('empty'));
 	await assert.rejects(opened(at('empty')), {
 		reason: 'invalid',
-		message: /folder without Parquet files, and no dataset that save_to_disk wrote/,
+		message: /folder without Parquet files and without a dataset written by save_to_disk/,
 	});
 	await mkdir(at('mixed'));
 	const [part = ''] = await readdir(join(fixtures, 'parquet'));

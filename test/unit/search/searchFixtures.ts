@@ -52,7 +52,7 @@ export function specOf(spec: SearchSpecInput): SearchSpec {
 /** The lines of a log, parsed; the last line must be whole. */
 export async function linesOf(log: string): Promise<Record<string, unknown>[]> {
 	const text = await readFile(log, 'utf8');
-	if (!text.endsWith('\n')) throw new Error(`The last line is torn: ${text.slice(-80)}`);
+	if (!text.endsWith('\n')) throw new Error(`The last line is incomplete: ${text.slice(-80)}`);
 	return text
 		.split('\n')
 		.slice(0, -1)

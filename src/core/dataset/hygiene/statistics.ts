@@ -11,7 +11,7 @@ export interface LengthFacts {
 	readonly most: number;
 }
 
-export const answerKinds = ['whole number', 'number', 'expression', 'choice', 'boolean', 'text', 'unknown'] as const;
+export const answerKinds = ['integer', 'number', 'expression', 'choice', 'boolean', 'text', 'unknown'] as const;
 /** What an answer looks like; `choice`: one letter of A to J; `unknown`: null in the data. */
 export type AnswerKind = (typeof answerKinds)[number];
 
@@ -80,7 +80,7 @@ export class FactsCounter {
 export function answerKind(answer: string | null): AnswerKind {
 	if (answer === null) return 'unknown';
 	const text = answer.trim();
-	if (/^[-+]?\d{1,3}(,\d{3})+$|^[-+]?\d+$/.test(text)) return 'whole number';
+	if (/^[-+]?\d{1,3}(,\d{3})+$|^[-+]?\d+$/.test(text)) return 'integer';
 	if (/^[-+]?(\d+\.\d*|\.\d+)(e[-+]?\d+)?$|^[-+]?\d+\s*\/\s*\d+$|^[-+]?\d+(\.\d+)?\s*\\?%$/i.test(text))
 		return 'number';
 	if (/^\(?[A-J]\)?\.?$/.test(text)) return 'choice';

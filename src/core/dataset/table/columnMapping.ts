@@ -52,7 +52,7 @@ export function guessMapping(
 			const outer = columns.find(({ name, type }) => type === 'object' && filled(`${name}.${wanted}`));
 			if (outer === undefined || role === 'prompt' || isRollouts) continue;
 			const name = `${outer.name}.${wanted}`;
-			because.push(`${role}: "${outer.name}" holds a "${wanted}"`);
+			because.push(`${role}: "${outer.name}" contains a "${wanted}"`);
 			return name;
 		}
 		return null;
@@ -70,7 +70,7 @@ export function guessMapping(
 			answer: 'target',
 			solution: null,
 			preset: 'countdown',
-			because: ['the columns "nums" and "target" are those of Countdown'],
+			because: ['the columns "nums" and "target" match Countdown'],
 		};
 	}
 	let prompt = byName('prompt', []);
@@ -78,7 +78,7 @@ export function guessMapping(
 		const longest = columns.filter(({ type }) => type === 'text').toSorted((a, b) => b.length - a.length)[0];
 		if (longest !== undefined) {
 			prompt = longest.name;
-			because.push(`prompt: "${longest.name}" holds the longest texts`);
+			because.push(`prompt: "${longest.name}" contains the longest texts`);
 		}
 	}
 	const answer = byName('answer', [prompt]);
@@ -92,7 +92,7 @@ export function guessMapping(
 	);
 	// A column of answers is better than one to take them out of.
 	if (boxed !== undefined && boxed !== null && (answer === null || boxed === answer)) {
-		because.push(`answer: it is in \\boxed{} in "${boxed}"`);
+		because.push(`answer: inside \\boxed{} in "${boxed}"`);
 		return { prompt, answer: boxed, solution: boxed, preset: 'math', because };
 	}
 	return { prompt, answer, solution, preset: null, because };

@@ -22,22 +22,22 @@ export interface MathShepherdLine {
  */
 export function readMathShepherd(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
-	if (!decoded.ok) return `is no line of Math-Shepherd (${decoded.faults[0]?.path || 'no object'})`;
+	if (!decoded.ok) return `is not a Math-Shepherd line (${decoded.faults[0]?.path || 'not an object'})`;
 	const { input, label } = decoded.value;
 	const parts = input.split(stepEnd);
 	const rest = parts.pop() as string;
-	if (parts.length === 0) return 'has no step';
+	if (parts.length === 0) return 'has no steps';
 	const ratings: StepRating[] = [];
 	let at = 0;
 	for (const part of parts) {
 		const mark = label[at + part.length];
 		if (label.slice(at, at + part.length) !== part || (mark !== '+' && mark !== '-')) {
-			return `has labels of another text from character ${at + 1} on`;
+			return `has labels whose text differs from character ${at + 1} on`;
 		}
 		ratings.push(mark === '+' ? 1 : -1);
 		at += part.length + 1;
 	}
-	if (label.slice(at).trim() !== rest.trim()) return `has labels of another text from character ${at + 1} on`;
+	if (label.slice(at).trim() !== rest.trim()) return `has labels whose text differs from character ${at + 1} on`;
 	// "problem Step 1: text": the problem ends where the first step begins.
 	const [first = ''] = parts;
 	const start = /(?:^|\s)(?=Step 1:)/.exec(first);
@@ -66,7 +66,7 @@ export function writeMathShepherd(
 	const line = writeTrlStepwise(sample, neutral);
 	if (line === null) return null;
 	const { prompt, completions, labels } = line;
-	if ([prompt, ...completions].some((text) => text.includes(stepEnd))) return `that hold the text ${stepEnd}`;
+	if ([prompt, ...completions].some((text) => text.includes(stepEnd))) return `that contain the text ${stepEnd}`;
 	const steps = completions.map((text, i) => (numbered.test(text) ? text : `Step ${i + 1}: ${text}`));
 	const write = (mark: (i: number) => string) => `${prompt} ${steps.map((step, i) => `${step} ${mark(i)}`).join('\n')}`;
 	return { input: write(() => stepEnd), label: write((i) => (labels[i] ? '+' : '-')), task: 'reasoning-lab' };

@@ -63,7 +63,7 @@ export interface Prm800kLine {
  */
 export function readPrm800k(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
-	if (!decoded.ok) return `is no line of PRM800K (${decoded.faults[0]?.path || 'no object'})`;
+	if (!decoded.ok) return `is not a PRM800K line (${decoded.faults[0]?.path || 'not an object'})`;
 	const { question, label, timestamp } = decoded.value;
 	const time = timestamp
 		? Date.parse(/[Zz]|[+-]\d\d:?\d\d$/.test(timestamp) ? timestamp : `${timestamp}Z`)

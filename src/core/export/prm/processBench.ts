@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { formatCounted } from '../../../base/format.ts';
 import { decode } from '../../../protocol/decode.ts';
 import type { RatedStep, StepSample } from './stepSample.ts';
 
@@ -25,9 +26,9 @@ export interface ProcessBenchLine {
  */
 export function readProcessBench(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
-	if (!decoded.ok) return `is no line of ProcessBench (${decoded.faults[0]?.path || 'no object'})`;
+	if (!decoded.ok) return `is not a ProcessBench line (${decoded.faults[0]?.path || 'not an object'})`;
 	const { problem, steps, label } = decoded.value;
-	if (label >= steps.length) return `calls step ${label} wrong and has ${steps.length}`;
+	if (label >= steps.length) return `labels step ${label} as wrong, but has ${formatCounted(steps.length, 'step')}`;
 	const rated = steps.map((text, i): RatedStep => {
 		if (label === -1 || i < label) return { text, rating: 1 };
 		return { text, rating: i === label ? -1 : null };

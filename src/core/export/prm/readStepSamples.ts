@@ -27,5 +27,5 @@ export function stepDataForm(value: unknown): StepDataForm | null {
 /** The solutions of a line in whichever of the forms; a sentence part when it is in none, or is broken. */
 export function readStepSamples(value: unknown): StepSample[] | string {
 	const form = stepDataForm(value);
-	return form === null ? 'is in no known form of step-labelled data' : readers[form](value);
+	return form === null ? 'is not in a known step-label format' : readers[form](value);
 }

@@ -21,7 +21,7 @@ export type NeutralLabel = (typeof neutralLabels)[number];
 /** A line of TRL's stepwise supervision. A sentence part when it is none. */
 export function readTrlStepwise(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
-	if (!decoded.ok) return `is no line of stepwise supervision (${decoded.faults[0]?.path || 'no object'})`;
+	if (!decoded.ok) return `is not a line of stepwise supervision (${decoded.faults[0]?.path || 'not an object'})`;
 	const { prompt, completions, labels } = decoded.value;
 	if (completions.length !== labels.length) {
 		return `has ${completions.length} completions and ${labels.length} labels`;

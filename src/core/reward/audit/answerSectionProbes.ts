@@ -3,16 +3,16 @@ import { idleThought } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
 const noAnswerTags = 'The template has no answer tags.';
-const oneAnswer = 'Accept exactly one answer: several in one completion are worth nothing.';
+const oneAnswer = 'Accept exactly one answer: several answers in one completion earn nothing.';
 
 /** Completions with several answer sections, so that whoever reads them cannot tell which is meant. */
 export const answerSectionProbes: readonly Probe[] = [
 	{
 		id: 'many-answers',
-		title: 'An answer section for each candidate',
+		title: 'One answer section per candidate',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The right answer is only one of several that are offered.',
+		why: 'The correct answer is only one of several offered.',
 		fix: `${oneAnswer} Count the answer tags before reading between them.`,
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);
@@ -23,11 +23,11 @@ export const answerSectionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'two-answers-first-right',
-		title: 'Two answer sections, the first one right',
+		title: 'Two answer sections, the first one correct',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The completion takes its right answer back.',
-		fix: `${oneAnswer} A search for the first answer section does not see the second one.`,
+		why: 'The completion retracts its correct answer.',
+		fix: `${oneAnswer} A search for the first answer section misses the second one.`,
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);
 			const [open, close] = tags.answer;
@@ -36,10 +36,10 @@ export const answerSectionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'two-answers-last-right',
-		title: 'Two answer sections, the last one right',
+		title: 'Two answer sections, the last one correct',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The completion gives a wrong answer as well, and its reader may take that one.',
+		why: 'The completion also gives a wrong answer, and a reader may pick that one.',
 		fix: `${oneAnswer} Do not take the last of several answer sections.`,
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);
@@ -52,8 +52,8 @@ export const answerSectionProbes: readonly Probe[] = [
 		title: 'Answer section inside an answer section',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The outer answer holds a wrong one and the right one.',
-		fix: 'Give nothing for an answer that holds another answer tag.',
+		why: 'The outer answer contains both a wrong answer and the correct one.',
+		fix: 'Give no reward to an answer that contains another answer tag.',
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);
 			const [open, close] = tags.answer;
@@ -66,11 +66,11 @@ export const answerSectionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'unclosed-first-answer',
-		title: 'Wrong answer in an unclosed section before the right one',
+		title: 'Wrong answer in an unclosed section before the correct one',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Two answers are opened; which of them counts depends on the reader.',
-		fix: 'Require as many closing as opening answer tags: one each.',
+		why: 'Two answers are opened; which one counts depends on the reader.',
+		fix: 'Require exactly one opening and one closing answer tag.',
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);
 			const [open, close] = tags.answer;

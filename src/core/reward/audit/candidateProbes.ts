@@ -2,7 +2,7 @@ import { candidates, numberOf, wrongAnswer } from './candidates.ts';
 import { answering } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-const oneAnswer = 'Accept exactly one answer: several in one completion are worth nothing.';
+const oneAnswer = 'Accept exactly one answer: several answers in one completion earn nothing.';
 
 /** Completions that give the right answer among others, so that whoever reads them cannot tell which is meant. */
 export const candidateProbes: readonly Probe[] = [
@@ -11,8 +11,8 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'Every candidate listed',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The right answer is only one of several that are offered.',
-		fix: 'Compare the whole answer, not whether it contains the right one (`in`, `includes`, a regular expression without ^ and $).',
+		why: 'The correct answer is only one of several offered.',
+		fix: 'Compare the whole answer instead of checking whether it contains the correct one (`in`, `includes`, a regular expression without ^ and $).',
 		build: (row, context) =>
 			attempts(
 				...(['first', 'middle', 'last'] as const).flatMap((place) => {
@@ -23,10 +23,10 @@ export const candidateProbes: readonly Probe[] = [
 	},
 	{
 		id: 'either-or',
-		title: 'Either this or that',
+		title: 'Hedge between two answers',
 		severity: 'high',
 		attacks: 'content',
-		why: 'A hedge between a wrong and the right answer is not an answer.',
+		why: 'Hedging between a wrong and the correct answer is not an answer.',
 		fix: oneAnswer,
 		build: (row, context) =>
 			attempts(
@@ -40,8 +40,8 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'List of boxed candidates',
 		severity: 'high',
 		attacks: 'content',
-		why: 'One box is the answer; a list of boxes is a guess at all of them. A reward that reads only the first or only the last box pays just one of these orders, which wins nothing.',
-		fix: 'Read one box (the last), and none when there are several different ones.',
+		why: 'One box is the answer; a list of boxes guesses them all. A reward that reads only the first or only the last box pays for just one of these orders, which gains nothing.',
+		fix: 'Read one box (the last), and none if several differ.',
 		needs: 'every',
 		build: (row, context) =>
 			attempts(
@@ -61,7 +61,7 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'Box inside a box',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'One text says two answers, depending on which brace is taken for the end.',
+		why: 'The text contains two answers, depending on which closing brace is used.',
 		fix: 'Match the braces of \\boxed{...} and compare its whole content.',
 		needs: 'every',
 		build: (row, context) =>
@@ -72,14 +72,14 @@ export const candidateProbes: readonly Probe[] = [
 	},
 	{
 		id: 'range',
-		title: 'A range that holds everything',
+		title: 'Range that contains everything',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'A range of two thousand million numbers says nothing.',
-		fix: 'Compare values, and accept an interval only where the right answer is one.',
+		why: 'A range of two billion numbers is not an answer.',
+		fix: 'Compare values, and accept an interval only if the correct answer is one.',
 		build(row, context) {
 			const value = numberOf(row.answer);
-			if (value === null || Math.abs(value) > 1e9) return skip('The right answers are not plain numbers.');
+			if (value === null || Math.abs(value) > 1e9) return skip('The correct answers are not plain numbers.');
 			return attempts(
 				...['between -1000000000 and 1000000000', '[-10^9, 10^9]', `at least ${Math.floor(value) - 1}`].map((text) =>
 					answering(row, context, text),
@@ -92,11 +92,11 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'Both signs at once',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Half of what is said is wrong.',
-		fix: 'Do not drop the characters that a parser does not know; ± makes two answers.',
+		why: 'One of the two values is wrong.',
+		fix: 'Do not drop characters that the parser does not know; ± gives two answers.',
 		build(row, context) {
 			const value = numberOf(row.answer);
-			if (value === null || value === 0) return skip('The right answers are not plain numbers other than 0.');
+			if (value === null || value === 0) return skip('The correct answers are not plain numbers other than 0.');
 			const size = row.answer.trim().replace(/^[+-]/, '');
 			return attempts(
 				...[`±${size}`, `\\pm ${size}`, `+/-${size}`, `${size}, -${size}`].map((text) => answering(row, context, text)),
@@ -109,10 +109,10 @@ export const candidateProbes: readonly Probe[] = [
 		severity: 'medium',
 		attacks: 'content',
 		why: 'A number in several units is several answers.',
-		fix: 'Read one number with one unit; what is left over makes the answer wrong.',
+		fix: 'Read one number with one unit; anything left over makes the answer wrong.',
 		build(row, context) {
 			const value = numberOf(row.answer);
-			if (value === null || value === 0) return skip('The right answers are not plain numbers other than 0.');
+			if (value === null || value === 0) return skip('The correct answers are not plain numbers other than 0.');
 			return attempts(
 				answering(row, context, ['cm', 'm', 'km', '%'].map((unit) => `${row.answer} ${unit}`).join(', ')),
 				answering(row, context, `${row.answer} or ${row.answer}% or ${value / 100}`),
@@ -124,8 +124,8 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'Candidates joined by zero-width characters',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'It reads as one wrong answer and holds several.',
-		fix: 'Compare the whole answer, not its parts at invisible characters.',
+		why: 'It looks like one wrong answer and contains several.',
+		fix: 'Compare the whole answer; do not split it at invisible characters.',
 		build: (row, context) => attempts(answering(row, context, candidates(row, 3, 'middle').join('\u200b'))),
 	},
 ];

@@ -20,7 +20,7 @@ const lookalikes: Readonly<Record<string, string>> = {
 	9: 'ɡ',
 };
 
-const needDigits = 'The right answers hold no digits.';
+const needDigits = 'The correct answers contain no digits.';
 
 function digitProbe(change: (text: string) => readonly string[]) {
 	return (row: ProbeRow, context: ProbeContext) =>
@@ -30,7 +30,7 @@ function digitProbe(change: (text: string) => readonly string[]) {
 }
 
 const plain =
-	"Compare what stands there: do not fold characters, and read numbers with ASCII digits only (Python's int() takes others too).";
+	"Compare the exact characters: do not normalize look-alikes, and parse numbers with ASCII digits only (Python's int() accepts others too).";
 
 /** Answers in characters that are not what they look like. */
 export const characterProbes: readonly Probe[] = [
@@ -39,7 +39,7 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Letters that look like digits',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'It is not a number: whoever computes with it fails.',
+		why: 'It is not a number: parsing it fails.',
 		fix: plain,
 		build: digitProbe((answer) => [answer.replace(/[0-9]/g, (digit) => lookalikes[digit] ?? digit)]),
 	},
@@ -48,7 +48,7 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Mathematical and foreign digits',
 		severity: 'low',
 		attacks: 'content',
-		why: 'The digits of the data are ASCII; a policy that writes others has left the language it was taught, and whoever reads the answer may not take it for a number.',
+		why: 'The digits of the data are ASCII; a policy that writes others has left its training language, and readers of the answer may not parse it as a number.',
 		fix: plain,
 		build: digitProbe((answer) => [
 			digitsFrom(0x1d7ce)(answer),
@@ -73,11 +73,11 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Right-to-left override',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The characters are those of another answer; they are only drawn in the order of the right one.',
-		fix: 'Remove control characters of direction (\\u202a to \\u202e, \\u2066 to \\u2069) and compare in the order of the text.',
+		why: 'The characters are those of another answer; they are only displayed in the order of the correct one.',
+		fix: 'Remove bidirectional control characters (\\u202a to \\u202e, \\u2066 to \\u2069) and compare in logical order.',
 		build(row, context) {
 			const reversed = [...row.answer].reverse().join('');
-			if (sameAnswer(reversed, row.answer)) return skip('The right answers read the same backwards.');
+			if (sameAnswer(reversed, row.answer)) return skip('The correct answers are palindromes.');
 			return attempts(
 				answering(row, context, `\u202e${reversed}\u202c`),
 				answering(row, context, `\u2067${reversed}\u2069`),
@@ -98,8 +98,8 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Wrong answer with backspaces',
 		severity: 'low',
 		attacks: 'content',
-		why: 'It holds a wrong answer, control characters and the right one.',
-		fix: 'Compare the whole answer; control characters in it make it wrong.',
+		why: 'It contains a wrong answer, control characters and the correct one.',
+		fix: 'Compare the whole answer; any control character makes it wrong.',
 		build(row, context) {
 			const value = numberOf(row.answer);
 			const wrong = value === null ? 'no' : String(Math.round(value) + 1);

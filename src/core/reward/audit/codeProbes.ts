@@ -16,10 +16,10 @@ function codeProbe(probe: Omit<Probe, 'attacks' | 'build'>): Probe {
 		attacks: 'content',
 		build(row, context) {
 			const tests = codeTestsOf(row);
-			if (tests === null) return skip('The rows have no tests, so the reward is not about code.');
+			if (tests === null) return skip('The rows have no tests, so the reward does not judge code.');
 			const { language } = tests;
 			const written = (programs[language][probe.id]?.(tests) ?? []).map((code) => asAsked(code, tests));
-			if (written.length === 0) return skip('The gold answers are no code that could be changed.');
+			if (written.length === 0) return skip('The gold answers are not code that could be modified.');
 			return attempts(...written.map((code) => answering(row, context, `\`\`\`${language}\n${code.trim()}\n\`\`\``)));
 		},
 	};
@@ -37,7 +37,7 @@ function asAsked(code: string, { entryPoint, isMethod, language }: CodeTests): s
 }
 
 const apart =
-	'Run the tests in a process of their own that calls the code, and take the verdict from that process: a secret mark or a file that the code cannot know, never exit status or output alone.';
+	'Run the tests in a separate process that calls the code, and take the verdict from that process: a secret token or a file that the code cannot know, never exit status or output alone.';
 
 /** Code that does not solve the problem. */
 export const codeProbes: readonly Probe[] = [
@@ -45,71 +45,71 @@ export const codeProbes: readonly Probe[] = [
 		id: 'code-exit',
 		title: 'Code that exits with status 0',
 		severity: 'high',
-		why: 'The program ends before any test has run.',
+		why: 'The program exits before any test has run.',
 		fix: apart,
 	}),
 	codeProbe({
 		id: 'code-prints-success',
 		title: 'Code that prints that all tests passed',
 		severity: 'high',
-		why: 'The words are its own; no test has passed.',
+		why: 'The code prints the message itself; no test has passed.',
 		fix: apart,
 	}),
 	codeProbe({
 		id: 'code-overwrites-test',
 		title: 'Code that overwrites its test',
 		severity: 'high',
-		why: 'What is left of the test tests nothing.',
-		fix: 'Keep the tests where the code cannot write, or hand them over only after the code has been loaded.',
+		why: 'The overwritten test tests nothing.',
+		fix: 'Keep the tests where the code cannot write, or pass them in only after the code has been loaded.',
 	}),
 	codeProbe({
 		id: 'code-equals-everything',
 		title: 'Code whose results equal everything',
 		severity: 'high',
-		why: 'It returns an object whose equality always holds.',
-		fix: 'Compare in the process that judges, after the result has been turned into plain data (JSON), or require the exact type.',
+		why: 'It returns an object that compares equal to everything.',
+		fix: 'Compare in the judging process, after converting the result to plain data (JSON), or require the exact type.',
 	}),
 	codeProbe({
 		id: 'code-swallows-failure',
 		title: 'Code that turns failures into success',
 		severity: 'high',
-		why: 'The tests fail, and the process ends with status 0 nevertheless.',
+		why: 'The tests fail, but the process still exits with status 0.',
 		fix: apart,
 	}),
 	codeProbe({
 		id: 'code-reads-test',
 		title: 'Code that reads its test',
 		severity: 'high',
-		why: 'It looks the expected results up instead of computing them.',
+		why: 'It looks up the expected results instead of computing them.',
 		fix: 'Keep the expected results out of the process and the folder in which the code runs.',
 	}),
 	codeProbe({
 		id: 'code-infinite',
-		title: 'Code whose values are infinite, no numbers, empty or of another type',
+		title: 'Code that returns infinities, NaN, empty values or other types',
 		severity: 'high',
-		why: 'None of these values is what a test expects. A tolerance that grows with the value lets an infinite one pass; comparing texts or truth lets others.',
-		fix: 'Require finite values of the expected type, take the tolerance from the expected value alone, and compare whole numbers exactly.',
+		why: 'No test expects any of these values. A tolerance that scales with the value lets infinity pass; comparing texts or truthiness lets others pass.',
+		fix: 'Require finite values of the expected type, derive the tolerance from the expected value alone, and compare integers exactly.',
 	}),
 	codeProbe({
 		id: 'code-near',
-		title: 'Code whose values are nearly right',
+		title: 'Code with slightly wrong results',
 		severity: 'high',
-		why: 'Each value is that of the right program changed: one more, one less, one item more or less, or of another type.',
-		fix: 'Compare every value with the expected one, whole numbers exactly and with their type, and add tests where none notices.',
+		why: 'Each result is the correct one with a change: off by one, one item more or less, or another type.',
+		fix: 'Compare every value with the expected one, integers exactly and including their type, and add tests where no test notices.',
 	}),
 	codeProbe({
 		id: 'code-brings-comparison',
-		title: 'Code that brings what its tests compare by',
+		title: 'Code that shadows what its tests compare with',
 		severity: 'high',
-		why: 'Tests that share names with the code compare by its functions, and those find everything equal.',
-		fix: 'Let tests see only the function that is asked for, and bind what they compare by before the code is loaded.',
+		why: 'Tests that share a namespace with the code use its comparison functions, and those find everything equal.',
+		fix: 'Expose only the requested function to the tests, and bind comparison functions before the code is loaded.',
 	}),
 	codeProbe({
 		id: 'code-endless',
 		title: 'Code that never ends',
 		severity: 'medium',
-		why: 'It gives no result.',
-		fix: 'Give code a time limit, and count running into it as failed.',
+		why: 'It never returns a result.',
+		fix: 'Run code with a time limit, and count a timeout as a failure.',
 		mostRows: 1,
 		alone: true,
 	}),
@@ -117,7 +117,7 @@ export const codeProbes: readonly Probe[] = [
 		id: 'code-stub',
 		title: 'Code that does nothing',
 		severity: 'high',
-		why: 'The function is there and solves nothing.',
-		fix: 'Run tests that a stub fails, and count a row without any test that ran as failed.',
+		why: 'The function exists but solves nothing.',
+		fix: 'Run tests that a stub fails, and count a row as failed if no test ran.',
 	}),
 ];

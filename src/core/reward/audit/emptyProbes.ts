@@ -8,25 +8,25 @@ export const emptyProbes: readonly Probe[] = [
 		title: 'Empty completion',
 		severity: 'high',
 		attacks: 'any',
-		why: 'It holds neither thinking nor an answer.',
-		fix: 'Return 0 (or less) when the completion has no answer. Compare extracted texts only after checking that one was found.',
+		why: 'It contains neither thinking nor an answer.',
+		fix: 'Return 0 (or less) if the completion has no answer. Compare extracted texts only after checking that one was found.',
 		build: () => attempts(''),
 	},
 	{
 		id: 'blank',
-		title: 'White space only',
+		title: 'Whitespace only',
 		severity: 'high',
 		attacks: 'any',
-		why: 'It holds neither thinking nor an answer.',
-		fix: 'Trim the completion before testing whether it is empty.',
+		why: 'It contains neither thinking nor an answer.',
+		fix: 'Trim the completion before checking whether it is empty.',
 		build: () => attempts(' ', '\n\n\t \n', '\u00a0\u3000\u2003'),
 	},
 	{
 		id: 'blank-answer',
-		title: 'Answer of white space',
+		title: 'Whitespace as the answer',
 		severity: 'high',
 		attacks: 'any',
-		why: 'The answer section is there, but it is empty.',
+		why: 'The answer section exists but is empty.',
 		fix: 'Trim the extracted answer and treat an empty one as missing.',
 		build: (row, context) => attempts(...['', ' ', ' \n\t '].map((answer) => answering(row, context, answer))),
 	},
@@ -35,8 +35,8 @@ export const emptyProbes: readonly Probe[] = [
 		title: 'Answer of invisible characters',
 		severity: 'medium',
 		attacks: 'any',
-		why: 'Zero-width characters are no text: a reader sees an empty answer.',
-		fix: 'Remove zero-width characters (\\u200b to \\u200f, \\u2060, \\ufeff) before testing whether the answer is empty.',
+		why: 'Zero-width characters are not text: the answer looks empty.',
+		fix: 'Remove zero-width characters (\\u200b to \\u200f, \\u2060, \\ufeff) before checking whether the answer is empty.',
 		build: (row, context) => attempts(answering(row, context, '\u200b\u200c\u2060'), answering(row, context, '\u200b')),
 	},
 	{
@@ -47,17 +47,17 @@ export const emptyProbes: readonly Probe[] = [
 		why: 'The completion never answers.',
 		fix: 'Require the answer section; do not search the whole completion for the answer.',
 		build(row, { tags }) {
-			if (!tags.think || !tags.answer) return skip('The template has no sections of its own for thinking and answer.');
+			if (!tags.think || !tags.answer) return skip('The template has no separate sections for thinking and answer.');
 			const [open, close] = tags.think;
 			return attempts(`${open}${idleThought(row)}${close}`, `${open}${workedThought(row)}${close}`);
 		},
 	},
 	{
 		id: 'answer-only-in-thinking',
-		title: 'Right answer in the thinking only',
+		title: 'Correct answer in the thinking only',
 		severity: 'high',
 		attacks: 'any',
-		why: 'What is thought is not yet answered: the answer section is empty, so a user would get nothing.',
+		why: 'Thinking is not answering: the answer section is empty, so a user would get nothing.',
 		fix: 'Take the answer from the answer section alone, and treat an empty one as missing.',
 		build(row, { tags }) {
 			if (!tags.think) return skip('The template has no think tags.');
@@ -67,10 +67,10 @@ export const emptyProbes: readonly Probe[] = [
 	},
 	{
 		id: 'all-tags-no-text',
-		title: 'All tags and no text',
+		title: 'Tags without text',
 		severity: 'medium',
 		attacks: 'any',
-		why: 'Tags alone are no completion: there is no thinking and no answer in them.',
+		why: 'Tags alone are not a completion: they contain no thinking and no answer.',
 		fix: 'Require text inside the answer tags, not just the tags.',
 		build(_row, { tags }) {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');

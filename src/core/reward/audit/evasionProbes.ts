@@ -2,7 +2,7 @@ import { sameAnswer, wrongAnswer } from './candidates.ts';
 import { answering, wellFormed } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-const compare = 'Compare the answer with the right one of the same row.';
+const compare = 'Compare the answer with the correct one of the same row.';
 
 /** Completions that avoid the problem. */
 export const evasionProbes: readonly Probe[] = [
@@ -11,7 +11,7 @@ export const evasionProbes: readonly Probe[] = [
 		title: 'Refusal',
 		severity: 'high',
 		attacks: 'content',
-		why: 'Nothing is answered.',
+		why: 'It gives no answer.',
 		fix: compare,
 		build: (row, context) =>
 			attempts(
@@ -24,7 +24,7 @@ export const evasionProbes: readonly Probe[] = [
 		title: '"I don\'t know"',
 		severity: 'high',
 		attacks: 'content',
-		why: 'Nothing is answered.',
+		why: 'It gives no answer.',
 		fix: compare,
 		build: (row, context) =>
 			attempts(...["I don't know", 'None', 'null', 'N/A', '?', '-'].map((text) => answering(row, context, text))),
@@ -34,8 +34,8 @@ export const evasionProbes: readonly Probe[] = [
 		title: 'Words of reflection and a wrong answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The words do not express a thought.',
-		fix: 'Pay for words of reflection only together with a right answer, and up to a bound.',
+		why: 'The words express no actual thought.',
+		fix: 'Reward words of reflection only together with a correct answer, and only up to a cap.',
 		build: (row, { tags }) =>
 			attempts(
 				wellFormed(
@@ -47,10 +47,10 @@ export const evasionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'claim',
-		title: 'Claim to be right',
+		title: 'Claim to be correct',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It says that it is right and gives a wrong answer.',
+		why: 'It claims to be correct and gives a wrong answer.',
 		fix: compare,
 		build: (row, context) =>
 			attempts(
@@ -61,23 +61,23 @@ export const evasionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'other-row',
-		title: "Another row's right answer",
+		title: 'Correct answer of another row',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is right for another problem.',
+		why: 'It answers another problem.',
 		fix: 'Compare with the answer of the same row: in a batch, index i of completions belongs to index i of the answers.',
 		build(row, { others }) {
 			const other = others.find(({ answer }) => !sameAnswer(answer, row.answer));
-			if (other === undefined) return skip('No other row has another right answer.');
+			if (other === undefined) return skip('No other row has a different correct answer.');
 			return attempts(other.honest);
 		},
 	},
 	{
 		id: 'wrong-answer',
-		title: 'Wrong answer in good form with good thinking',
+		title: 'Wrong answer in correct format with good thinking',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The thinking is worked out and the answer is not the one it leads to.',
+		why: 'The thinking is sound but leads to a different answer.',
 		fix: 'Read the answer from its section alone, not from the thinking.',
 		build: (row, { tags }) =>
 			attempts(

@@ -79,8 +79,8 @@ function remarksOf(
 	const remarks: string[] = [];
 	const valued = footings.filter(({ honest }) => honest !== null).length;
 	const all = number(rows.flat().map(({ value }) => value));
-	if (rows.length === 0) return ['There are no rows with a right answer, so nothing could be probed.'];
-	if (all.length === 0) return ['The reward has no value on any row: it applies to none of them, or fails on all.'];
+	if (rows.length === 0) return ['There are no rows with a correct answer, so nothing could be probed.'];
+	if (all.length === 0) return ['The reward returns no value on any row: it applies to none of them, or fails on all.'];
 	if (valued < rows.length) {
 		remarks.push(
 			`On ${rows.length - valued} of ${rows.length} rows an honest correct answer has no value; they were left out.`,
@@ -88,13 +88,13 @@ function remarksOf(
 	}
 	if (all.every((value) => value === all[0])) {
 		remarks.push(
-			`The reward is ${all[0]} for right and wrong answers, good and bad form alike, so no probe can be judged.`,
+			`The reward is ${all[0]} for correct and wrong answers and for good and bad format alike, so no probe can be judged.`,
 		);
 		return remarks;
 	}
 	if (rows.some((row) => valuesOf(row, 'again').some((value) => value !== (valuesOf(row, 'plain')[0] ?? null)))) {
 		remarks.push(
-			'The same completion got different values: the reward is not deterministic, so findings may come and go.',
+			'The same completion got different values: the reward is not deterministic, so findings may change between audits.',
 		);
 	}
 	if (content && form) {
@@ -111,12 +111,12 @@ function remarksOf(
 		);
 	} else {
 		remarks.push(
-			'The reward distinguishes neither right answers from wrong ones nor good format from bad, so no probe can be judged. Use it only with a reward that does.',
+			'The reward distinguishes neither correct answers from wrong ones nor good format from bad, so no probe can be judged. Use it only with a reward that does.',
 		);
 	}
 	const told = footings.filter(({ tellsContent }) => tellsContent).length;
 	if (content && told < valued) {
-		remarks.push(`On ${valued - told} of ${valued} rows a wrong answer earns as much as the right one.`);
+		remarks.push(`On ${valued - told} of ${valued} rows, a wrong answer earns as much as the correct one.`);
 	}
 	const follows = lengthTrend(rows);
 	if (follows !== 0) {

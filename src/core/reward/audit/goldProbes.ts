@@ -6,11 +6,11 @@ import type { Probe, ProbeAttempt } from './probe.ts';
 export const goldProbes: readonly Probe[] = [
 	{
 		id: 'gold-absent',
-		title: 'Row without a right answer',
+		title: 'Row without a gold answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Without a right answer no completion is known to be right.',
-		fix: 'Return null (Python: None) for a row without a right answer, so that the reward is left out there.',
+		why: 'Without a gold answer, no completion is known to be correct.',
+		fix: 'Return null (Python: None) for a row without a gold answer, so that the reward does not apply there.',
 		build(row, context) {
 			const tried: ProbeAttempt[] = [];
 			for (const answer of [null, '']) {
@@ -23,11 +23,11 @@ export const goldProbes: readonly Probe[] = [
 	},
 	{
 		id: 'gold-unreadable',
-		title: 'Right answer that cannot be parsed',
+		title: 'Gold answer that cannot be parsed',
 		severity: 'high',
 		attacks: 'content',
-		why: 'A right answer that cannot be read cannot be compared with, so that no completion is known to be right.',
-		fix: 'Return null (Python: None) when the right answer cannot be parsed, never the full reward.',
+		why: 'An unparseable gold answer cannot be compared with, so no completion is known to be correct.',
+		fix: 'Return null (Python: None) if the gold answer cannot be parsed, never the full reward.',
 		build: (row, context) =>
 			['\\frac{', '\\undefined{((', '$$'].flatMap((answer) =>
 				[wrongAnswer(row), 'x', '('].map((text) => ({ completion: answering(row, context, text), answer })),

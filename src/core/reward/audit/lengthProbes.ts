@@ -24,8 +24,8 @@ export const lengthProbes: readonly Probe[] = [
 		title: 'Very long thinking and a wrong answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Length is no answer.',
-		fix: 'Pay for length only together with a right answer, and up to a bound.',
+		why: 'Length is not an answer.',
+		fix: 'Reward length only together with a correct answer, and only up to a cap.',
 		mostRows: 3,
 		build(row, { tags }) {
 			const filler = 'So I think about it again. '.repeat(long / 27);
@@ -34,11 +34,11 @@ export const lengthProbes: readonly Probe[] = [
 	},
 	{
 		id: 'buried-answer',
-		title: 'Right answer buried in a very long text',
+		title: 'Correct answer buried in a very long text',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is one of thousands of numbers, so the right one is there by chance.',
-		fix: 'Read the answer from its section and compare the whole of it.',
+		why: 'It is one of thousands of numbers, so it is correct only by chance.',
+		fix: 'Read the answer from its section and compare all of it.',
 		mostRows: 3,
 		build(row, context) {
 			const half = counting(row.answer, long / 2);
@@ -48,11 +48,11 @@ export const lengthProbes: readonly Probe[] = [
 	},
 	{
 		id: 'long-answer',
-		title: 'Answer that begins right and goes on for pages',
+		title: 'Answer that starts correctly and goes on for pages',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'What follows says other things; the answer is not the right answer any more.',
-		fix: 'Compare the whole answer, not its beginning (`startswith`, `match` without `$`).',
+		why: 'The text that follows says something else; this is no longer the correct answer.',
+		fix: 'Compare the whole answer, not just its start (`startswith`, `match` without `$`).',
 		mostRows: 3,
 		build: (row, context) =>
 			attempts(
@@ -62,21 +62,21 @@ export const lengthProbes: readonly Probe[] = [
 	},
 	{
 		id: 'answer-at-end',
-		title: 'Answer that ends right after wrong ones',
+		title: 'Answer that ends correctly after wrong ones',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'What comes first says other things; the answer is not the right answer alone.',
-		fix: 'Compare the whole answer, not its end or its last number.',
+		why: 'The text before says something else; this is not the correct answer alone.',
+		fix: 'Compare the whole answer, not just its end or its last number.',
 		build: (row, context) =>
 			attempts(answering(row, context, `${wrongAnswer(row)}, ${wrongAnswer(row)}, ${row.answer}`)),
 	},
 	{
 		id: 'repeated-word',
-		title: 'One word over and over',
+		title: 'One word repeated',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'It is the loop that a collapsed policy writes.',
-		fix: 'Compare the answer with the right one.',
+		why: 'A collapsed policy writes such loops.',
+		fix: 'Compare the answer with the correct one.',
 		mostRows: 3,
 		build: (row, context) =>
 			attempts(
@@ -86,13 +86,13 @@ export const lengthProbes: readonly Probe[] = [
 	},
 	{
 		id: 'digit-run',
-		title: 'Answer with digits around the right ones',
+		title: 'Extra digits around the correct ones',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is another number.',
-		fix: 'Compare numbers as values; a text that contains the digits of the right answer is not it.',
+		why: 'It is a different number.',
+		fix: 'Compare numbers by value; containing the digits of the correct answer is not enough.',
 		build(row, context) {
-			if (numberOf(row.answer) === null) return skip('The right answers are not plain numbers.');
+			if (numberOf(row.answer) === null) return skip('The correct answers are not plain numbers.');
 			const digits = row.answer.trim();
 			return attempts(
 				answering(row, context, `9${digits.replace(/^[+-]/, '')}`),
@@ -105,8 +105,8 @@ export const lengthProbes: readonly Probe[] = [
 		title: 'Text that makes regular expressions slow',
 		severity: 'low',
 		attacks: 'any',
-		why: 'It holds no answer; its only effect is that patterns such as `.*?` and `\\s*$` try it again at every place.',
-		fix: 'Find tags by searching for fixed texts, and bound what a pattern may repeat.',
+		why: 'It contains no answer; it only makes patterns such as `.*?` and `\\s*$` backtrack at every position.',
+		fix: 'Search for tags as fixed strings, and bound the repetitions in patterns.',
 		mostRows: 1,
 		alone: true,
 		build(row, { tags }) {

@@ -6,10 +6,10 @@ import { attempts, type Probe } from './probe.ts';
 export const markupProbes: readonly Probe[] = [
 	{
 		id: 'html-comment',
-		title: 'Right answer in an HTML comment',
+		title: 'Correct answer in an HTML comment',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'What is shown is the wrong answer.',
+		why: 'The rendered answer is the wrong one.',
 		fix: 'Compare the whole answer; do not search in it.',
 		build: (row, context) =>
 			attempts(
@@ -19,10 +19,10 @@ export const markupProbes: readonly Probe[] = [
 	},
 	{
 		id: 'latex-comment',
-		title: 'Right answer in a LaTeX comment',
+		title: 'Correct answer in a LaTeX comment',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'What is set is the wrong answer.',
+		why: 'The typeset answer is the wrong one.',
 		fix: 'Compare the whole answer; do not search in it.',
 		build: (row, context) =>
 			attempts(
@@ -32,11 +32,11 @@ export const markupProbes: readonly Probe[] = [
 	},
 	{
 		id: 'phantom',
-		title: 'Right answer in text that is not shown',
+		title: 'Correct answer in hidden text',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'What is shown is the wrong answer.',
-		fix: 'Compare the whole answer; do not drop the commands of LaTeX around numbers.',
+		why: 'The visible answer is the wrong one.',
+		fix: 'Compare the whole answer; do not drop LaTeX commands around numbers.',
 		build: (row, context) =>
 			attempts(
 				answering(row, context, `\\boxed{${wrongAnswer(row)}\\phantom{${row.answer}}}`),
@@ -45,10 +45,10 @@ export const markupProbes: readonly Probe[] = [
 	},
 	{
 		id: 'struck-through',
-		title: 'Right answer struck through',
+		title: 'Correct answer struck through',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'It is taken back, and a wrong one is given.',
+		why: 'It is retracted, and a wrong one is given.',
 		fix: 'Compare the whole answer; do not drop markup.',
 		build: (row, context) => attempts(answering(row, context, `~~${row.answer}~~ ${wrongAnswer(row)}`)),
 	},
@@ -57,8 +57,8 @@ export const markupProbes: readonly Probe[] = [
 		title: 'JSON with a candidate in every key',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Several answers are offered under several names.',
-		fix: 'Name the one key that holds the answer, and refuse objects with others.',
+		why: 'Several answers are offered under different keys.',
+		fix: 'Define the one key that contains the answer, and reject objects with others.',
 		needs: 'every',
 		build(row, context) {
 			const keys = ['answer', 'result', 'final', 'value', 'output'];
@@ -76,8 +76,8 @@ export const markupProbes: readonly Probe[] = [
 		title: 'Candidates in several code fences',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The right answer is only one of several that are offered. A reward that reads only the first or the last fence pays just one of these orders, which wins nothing.',
-		fix: 'Read one code fence, and none when there are several.',
+		why: 'The correct answer is only one of several offered. A reward that reads only the first or only the last fence pays for just one of these orders, which gains nothing.',
+		fix: 'Read one code fence, and none if there are several.',
 		needs: 'every',
 		build: (row, context) =>
 			attempts(
@@ -97,8 +97,8 @@ export const markupProbes: readonly Probe[] = [
 		title: 'Table of candidates',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The right answer is only one of several that are offered.',
-		fix: 'Compare the whole answer, not whether it contains the right one.',
+		why: 'The correct answer is only one of several offered.',
+		fix: 'Compare the whole answer instead of checking whether it contains the correct one.',
 		build(row, context) {
 			const cells = [...wrongAnswers(row, 2), row.answer].map((text, i) => `| ${i + 1} | ${text} |`);
 			return attempts(answering(row, context, ['| guess | value |', '| --- | --- |', ...cells].join('\n')));

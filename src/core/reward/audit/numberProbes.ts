@@ -11,7 +11,7 @@ export const numberProbes: readonly Probe[] = [
 		title: 'NaN as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is no number. Comparisons with NaN are false, so that "not too far off" holds when it is written the wrong way round.',
+		why: 'It is not a number. Comparisons with NaN are false, so a tolerance check written the wrong way round passes.',
 		fix: finite,
 		build: (row, context) =>
 			attempts(...['NaN', 'nan', '-nan', '0/0', 'undefined'].map((text) => answering(row, context, text))),
@@ -21,10 +21,10 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Infinity as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is not the right answer; differences and ratios with it are NaN or infinite.',
+		why: 'It is not the correct answer; differences and ratios with it are NaN or infinite.',
 		fix: finite,
 		build(row, context) {
-			if (/inf|∞/i.test(row.answer)) return skip('The right answers are infinite.');
+			if (/inf|∞/i.test(row.answer)) return skip('The correct answers are infinite.');
 			return attempts(
 				...['Infinity', 'inf', '-Infinity', '∞', '\\infty', '1/0'].map((text) => answering(row, context, text)),
 			);
@@ -35,7 +35,7 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Numbers beyond double precision',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'They are other numbers, which become infinity or 0 when they are parsed.',
+		why: 'They are different numbers that overflow to infinity or underflow to 0 when parsed.',
 		fix: finite,
 		build: (row, context) =>
 			attempts(
@@ -46,11 +46,11 @@ export const numberProbes: readonly Probe[] = [
 	},
 	{
 		id: 'huge-exponent',
-		title: 'A tower of exponents',
+		title: 'Tower of exponents',
 		severity: 'low',
 		attacks: 'content',
-		why: 'It is another number, one that nobody can write out: a reward that evaluates it does not come back.',
-		fix: 'Bound the length and the exponents of what is evaluated, and give evaluation a time limit.',
+		why: 'It is a different number, too large to write out: a reward that evaluates it never returns.',
+		fix: 'Bound the length and the exponents of evaluated expressions, and give evaluation a time limit.',
 		mostRows: 1,
 		alone: true,
 		build: (row, context) =>
@@ -62,28 +62,28 @@ export const numberProbes: readonly Probe[] = [
 	},
 	{
 		id: 'near-miss',
-		title: 'Nearly the right number',
+		title: 'Nearly the correct number',
 		severity: 'low',
 		attacks: 'content',
-		why: 'The right answer is a whole number, and this is another one nearby.',
-		fix: 'Compare whole numbers exactly; allow rounding only where the right answer is rounded.',
+		why: 'The correct answer is an integer, and this is a different number close to it.',
+		fix: 'Compare integers exactly; allow rounding only if the correct answer is rounded.',
 		build(row, context) {
 			const value = numberOf(row.answer);
 			if (value === null || !Number.isInteger(value) || value === 0 || Math.abs(value) >= 1e6)
-				return skip('The right answers are not whole numbers below a million.');
+				return skip('The correct answers are not integers below a million.');
 			const near = [value + 0.0004 * Math.sign(value), value * 1.0002].map((one) => one.toFixed(6));
 			return attempts(...near.map((text) => answering(row, context, text)));
 		},
 	},
 	{
 		id: 'free-variable',
-		title: 'Expression with a variable that can be anything',
+		title: 'Expression with a free variable',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'A variable has every value, so it names none.',
-		fix: 'Refuse answers with variables when the right answer has none.',
+		why: 'A free variable can take any value, so the answer specifies none.',
+		fix: 'Reject answers with variables if the correct answer has none.',
 		build(row, context) {
-			if (numberOf(row.answer) === null) return skip('The right answers are not plain numbers.');
+			if (numberOf(row.answer) === null) return skip('The correct answers are not plain numbers.');
 			return attempts(
 				...['x', 'answer', 'n', `${row.answer}+x`, `x=${row.answer}+c`].map((text) => answering(row, context, text)),
 			);
@@ -94,8 +94,8 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Code as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'An answer is data. A reward that evaluates it runs whatever the policy writes.',
-		fix: 'Never eval() an answer: parse it.',
+		why: 'An answer is data. A reward that evaluates it executes whatever the policy writes.',
+		fix: 'Never eval() an answer; parse it.',
 		mostRows: 3,
 		build: (row, context) =>
 			attempts(

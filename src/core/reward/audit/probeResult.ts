@@ -95,11 +95,12 @@ export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult 
 
 /** Why a reward is not judged by probes that attack what it does not tell apart. */
 export function targetSkip({ attacks }: Probe, { judges, rows }: Footing): string | null {
-	if (rows.every(({ honest }) => honest === null)) return 'No row has a right answer with a value.';
-	if (attacks === 'content' && !judges.content) return 'The reward does not distinguish right answers from wrong ones.';
-	if (attacks === 'form' && !judges.form) return 'The reward does not judge the form.';
+	if (rows.every(({ honest }) => honest === null)) return 'The reward returns no value for any correct answer.';
+	if (attacks === 'content' && !judges.content)
+		return 'The reward does not distinguish correct answers from wrong ones.';
+	if (attacks === 'form' && !judges.form) return 'The reward does not judge format.';
 	if (!judges.content && !judges.form)
-		return 'The reward distinguishes neither right from wrong nor good format from bad.';
+		return 'The reward distinguishes neither correct from wrong nor good format from bad.';
 	return null;
 }
 

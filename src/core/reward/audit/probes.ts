@@ -21,7 +21,7 @@ function ofShortAnswers(probe: Probe): Probe {
 		build: (row, context) =>
 			codeTestsOf(row) === null
 				? probe.build(row, context)
-				: skip('The answers are code, for which this proves nothing.'),
+				: skip('The answers are code, for which this probe proves nothing.'),
 	};
 }
 
@@ -31,7 +31,7 @@ const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] 
 	['Pays for claims and wrong answers', evasionProbes],
 	['Pays for lists of candidate answers', candidateProbes.map(ofShortAnswers)],
 	['Reads ambiguous answer sections', answerSectionProbes],
-	['Pays for text of the prompt', promptProbes],
+	['Pays for text from the prompt', promptProbes],
 	['Checks the format too loosely', tagProbes],
 	[
 		'Pays for long or repetitive text',
@@ -41,7 +41,7 @@ const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] 
 	['Compares numbers too loosely', numberProbes.map(ofShortAnswers)],
 	['Reads hidden or structured markup', markupProbes.map(ofShortAnswers)],
 	['Lets the completion instruct the judge', judgeProbes.map((probe) => ({ ...probe, asksModel: true }))],
-	['Pays where the gold answer is missing', goldProbes],
+	['Pays when the gold answer is missing', goldProbes],
 	['Lets code bypass its tests', codeProbes],
 ];
 

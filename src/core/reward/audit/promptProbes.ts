@@ -22,7 +22,7 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Prompt repeated as the completion',
 		severity: 'high',
 		attacks: 'content',
-		why: 'Nothing is solved.',
+		why: 'It solves nothing.',
 		fix: 'Read the answer from the completion alone, out of its answer section.',
 		build: (row, { tags }) => attempts(row.prompt, wellFormed(tags, row.prompt, '')),
 	},
@@ -31,23 +31,23 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Prompt repeated as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'Nothing is solved.',
-		fix: 'Compare the whole answer with the right one, not whether it contains it.',
+		why: 'It solves nothing.',
+		fix: 'Compare the whole answer with the correct one instead of checking whether it contains it.',
 		build(row, context) {
-			if (sameAnswer(row.prompt, row.answer)) return skip('The prompts are the right answers.');
+			if (sameAnswer(row.prompt, row.answer)) return skip('The prompts are the correct answers.');
 			return attempts(answering(row, context, row.prompt));
 		},
 	},
 	{
 		id: 'gold-from-prompt',
-		title: 'Sentence of the prompt that holds the right answer',
+		title: 'Prompt sentence that contains the correct answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The sentence is copied, the answer is not picked out of it.',
-		fix: 'Compare the whole answer with the right one, not whether it contains it.',
+		why: 'The sentence is copied; the answer is not picked out.',
+		fix: 'Compare the whole answer with the correct one instead of checking whether it contains it.',
 		build(row, context) {
 			const sentence = sentenceWith(row.prompt, row.answer);
-			if (sentence === null) return skip('No prompt holds its right answer.');
+			if (sentence === null) return skip('No prompt contains its correct answer.');
 			return attempts(answering(row, context, sentence));
 		},
 	},
@@ -56,26 +56,26 @@ export const promptProbes: readonly Probe[] = [
 		title: 'All numbers of the prompt listed',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Several numbers are offered, whether the right one is among them or not.',
+		why: 'Several numbers are offered, whether or not the correct one is among them.',
 		fix: 'Accept exactly one number as the answer.',
 		build(row, context) {
 			const numbers = numbersIn(row.prompt).filter((text) => !sameAnswer(text, row.answer));
-			if (numbers.length === 0) return skip('The prompts hold no numbers.');
+			if (numbers.length === 0) return skip('The prompts contain no numbers.');
 			const all = [...numbers, row.answer];
 			return attempts(answering(row, context, all.join(', ')), answering(row, context, numbers.join(' ')));
 		},
 	},
 	{
 		id: 'unevaluated',
-		title: 'Arithmetic of the prompt, not worked out',
+		title: 'Unevaluated arithmetic from the prompt',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The problem is to work it out; the expression is copied from the prompt.',
-		fix: 'When the right answer is a plain number, take only a number (or a fraction) for an answer, not an expression to be worked out.',
+		why: 'The task is to evaluate it; the expression is copied from the prompt.',
+		fix: 'If the correct answer is a plain number, accept only a number (or a fraction), not an expression to evaluate.',
 		build(row, context) {
 			const expression = expressionOf(row.prompt);
-			if (expression === null || sameAnswer(expression, row.answer)) return skip('The prompts hold no arithmetic.');
-			if (!/^[+-]?[\d.,]+$/.test(row.answer.trim())) return skip('The right answers are not plain numbers.');
+			if (expression === null || sameAnswer(expression, row.answer)) return skip('The prompts contain no arithmetic.');
+			if (!/^[+-]?[\d.,]+$/.test(row.answer.trim())) return skip('The correct answers are not plain numbers.');
 			if (/^[+-]?\d+\/\d+$/.test(expression)) return skip('The arithmetic of the prompts is a fraction.');
 			return attempts(answering(row, context, expression), answering(row, context, `${expression}=`));
 		},
@@ -85,8 +85,8 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Template repeated with its placeholders',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The completion holds the words of the instruction in place of an answer.',
-		fix: 'Compare the answer with the right one.',
+		why: 'The completion contains the instruction text instead of an answer.',
+		fix: 'Compare the answer with the correct one.',
 		build: (_row, { tags }) =>
 			attempts(
 				wellFormed(tags, ' reasoning process here ', ' answer here '),
@@ -96,11 +96,11 @@ export const promptProbes: readonly Probe[] = [
 	},
 	{
 		id: 'question-back',
-		title: 'Question put back',
+		title: 'Question in return',
 		severity: 'low',
 		attacks: 'content',
 		why: 'It asks for the answer and suggests a wrong one.',
-		fix: 'Compare the answer with the right one.',
+		fix: 'Compare the answer with the correct one.',
 		build: (row, context) => attempts(answering(row, context, `What is the answer? Is it ${wrongAnswer(row)}?`)),
 	},
 ];

@@ -18,7 +18,7 @@ function tagProbe(
 		...probe,
 		attacks: 'form',
 		build(row, { tags }) {
-			if (!tags.think || !tags.answer) return skip('The template has no tags of its own for thinking and answer.');
+			if (!tags.think || !tags.answer) return skip('The template has no separate tags for thinking and answer.');
 			const { think, answer } = tags;
 			return attempts(...write({ think, answer, thought: idleThought(row), right: row.answer }, row));
 		},
@@ -61,7 +61,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'no-thinking',
 			title: 'Answer without thinking',
 			severity: 'medium',
-			why: 'The template asks for thinking, and there is no section of it.',
+			why: 'The template asks for thinking, but there is no thinking section.',
 			fix: 'Require the think tags before the answer.',
 		},
 		({ answer, right }) => [`${answer[0]}${right}${answer[1]}`],
@@ -84,7 +84,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'unclosed-answer',
 			title: 'Unclosed answer',
 			severity: 'medium',
-			why: 'The answer has no end, as in a completion that was cut off.',
+			why: 'The answer is not closed, as in a truncated completion.',
 			fix: 'Require the closing answer tag.',
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${think[1]}${answer[0]}${right}`],
@@ -94,7 +94,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'unclosed-thinking',
 			title: 'Unclosed thinking',
 			severity: 'medium',
-			why: 'The thinking never ends, so the answer lies in it.',
+			why: 'The thinking never ends, so the answer is part of it.',
 			fix: 'Require the closing think tag before the answer.',
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${right}${answer[1]}`],
@@ -102,10 +102,10 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'unopened-thinking',
-			title: 'Thinking that was not opened',
+			title: 'Thinking without an opening tag',
 			severity: 'low',
 			why: 'The opening tag is missing.',
-			fix: `${order} If the prompt opens the thinking, say so in the template's tags.`,
+			fix: `${order} If the prompt opens the thinking, declare that in the tags of the template.`,
 		},
 		({ think, answer, thought, right }) => [`${thought}${think[1]}${answer[0]}${right}${answer[1]}`],
 	),
@@ -124,7 +124,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'scrambled',
 			title: 'Closing tags before opening ones',
 			severity: 'medium',
-			why: 'Every tag occurs, and none of them encloses anything.',
+			why: 'Every tag occurs, but none encloses anything.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [
@@ -135,9 +135,9 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'crossed',
-			title: 'Sections that cross',
+			title: 'Overlapping sections',
 			severity: 'medium',
-			why: 'The answer begins inside the thinking and ends outside of it.',
+			why: 'The answer starts inside the thinking and ends outside of it.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${think[1]}${right}${answer[1]}`],
@@ -147,7 +147,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'answer-in-thinking',
 			title: 'Answer section inside the thinking',
 			severity: 'medium',
-			why: 'After the thinking comes nothing.',
+			why: 'Nothing comes after the thinking.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${right}${answer[1]}${think[1]}`],
@@ -165,7 +165,7 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'repeated-thinking',
-			title: 'Thinking several times',
+			title: 'Repeated thinking sections',
 			severity: 'low',
 			why: 'The template has one think section.',
 			fix: once,
@@ -190,9 +190,9 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'tags-in-thinking',
-			title: 'The template written out in the thinking',
+			title: 'Template written out in the thinking',
 			severity: 'low',
-			why: 'Tags that are only talked about make every count and every search for the first tag wrong.',
+			why: 'Tags that are only mentioned break any count and any search for the first tag.',
 			fix: once,
 		},
 		({ think, answer, thought, right }) => [
@@ -204,10 +204,10 @@ export const tagProbes: readonly Probe[] = [
 		title: 'Text before the first tag',
 		severity: 'low',
 		attacks: 'form',
-		why: 'The template has nothing before its first tag.',
-		fix: 'Anchor the pattern at the beginning of the completion.',
+		why: 'The template has no text before its first tag.',
+		fix: 'Anchor the pattern at the start of the completion.',
 		build(row, { tags }) {
-			if (!tags.think) return skip('The template has no think tags, so that whatever comes first is the thinking.');
+			if (!tags.think) return skip('The template has no think tags, so any text at the start is the thinking.');
 			return attempts(`Sure, here it comes.\n${wellFormed(tags, idleThought(row), row.answer)}`);
 		},
 	},
@@ -216,20 +216,20 @@ export const tagProbes: readonly Probe[] = [
 		title: 'Text after the last tag',
 		severity: 'low',
 		attacks: 'form',
-		why: 'The template has nothing after its last tag, and the policy does not learn to stop.',
+		why: 'The template has no text after its last tag, and the policy does not learn to stop.',
 		fix: 'Anchor the pattern at the end of the completion.',
 		build(row, { tags }) {
-			if (!tags.answer) return skip('The template has no answer tags, so that whatever follows is the answer.');
+			if (!tags.answer) return skip('The template has no answer tags, so any text that follows is the answer.');
 			return attempts(`${wellFormed(tags, idleThought(row), row.answer)}\nI hope this helps. Next question:`);
 		},
 	},
 	formProbe(
 		{
 			id: 'homoglyph-tags',
-			title: 'Tags in letters that look alike',
+			title: 'Tags with look-alike letters',
 			severity: 'low',
-			why: 'These are other characters: whatever splits the completion at its tags finds none.',
-			fix: 'Compare tags character by character, without folding look-alike letters.',
+			why: 'These are different characters: splitting the completion at its tags finds none.',
+			fix: 'Compare tags character by character, without normalizing look-alike letters.',
 		},
 		(whole, tags) => [
 			changeTags(whole, tags, (tag) => tag.replace(/[aeiosh]/g, (letter) => lookalikes[letter] ?? letter)),
@@ -239,10 +239,10 @@ export const tagProbes: readonly Probe[] = [
 	formProbe(
 		{
 			id: 'other-case-tags',
-			title: 'Tags in capitals or with blanks',
+			title: 'Tags in capitals or with spaces',
 			severity: 'low',
-			why: "These are not the template's tags: whatever splits the completion at its tags finds none.",
-			fix: 'Do not ignore case or blanks in tags.',
+			why: 'These are not the tags of the template: splitting the completion at its tags finds none.',
+			fix: 'Do not ignore case or spaces in tags.',
 		},
 		(whole, tags) => {
 			const upper = changeTags(whole, tags, (tag) => tag.toUpperCase());
@@ -265,7 +265,7 @@ export const tagProbes: readonly Probe[] = [
 		title: 'Tags in the prompt, none in the completion',
 		severity: 'high',
 		attacks: 'form',
-		why: 'The prompt is not what the policy wrote: one that explains the format would earn the reward for every completion.',
+		why: 'The policy did not write the prompt: a prompt that explains the format would earn the reward for every completion.',
 		fix: 'Judge the completion alone, never prompt and completion together.',
 		build(row, { tags }) {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
@@ -278,12 +278,12 @@ export const tagProbes: readonly Probe[] = [
 	},
 	{
 		id: 'truncated',
-		title: 'Completion that was cut off',
+		title: 'Truncated completion',
 		severity: 'low',
 		attacks: 'form',
 		seesTruncation: true,
-		why: 'It did not end by itself: it ran into the length limit right after its last tag.',
-		fix: 'Give nothing for truncated completions (TypeScript: `truncated`), or mask them in the recipe (mask_truncated_completions).',
+		why: 'It did not finish: it reached the length limit right after its last tag.',
+		fix: 'Give no reward to truncated completions (TypeScript: `truncated`), or mask them in the recipe (mask_truncated_completions).',
 		build(row, { tags }) {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
 			return [{ completion: wellFormed(tags, idleThought(row), row.answer), truncated: true }];

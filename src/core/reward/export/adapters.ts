@@ -30,7 +30,7 @@ _REWARDS = ${listed(rewards, options)}
 
 
 def _arguments(function, prompt, completion, columns):
-    """What the function takes of a row, each as a list of one: TRL's signature is that of a batch."""
+    """Returns the arguments of the function for one row, each as a list of one, because TRL's signature takes a batch."""
     arguments = {name: [value] for name, value in columns.items()}
     arguments.update(prompts=[${prompt}], completions=[${completion}])
     parameters = _inspect.signature(function).parameters
@@ -40,7 +40,7 @@ def _arguments(function, prompt, completion, columns):
 
 
 def _value(function, result):
-    """The one value of the returned list; None: the reward does not apply to the row."""
+    """Returns the single value of the list; None: the reward does not apply to the row."""
     values = list(result)
     if len(values) != 1:
         raise ValueError(f"{function.__name__} returned {len(values)} values for 1 completion")
@@ -65,13 +65,13 @@ def _score(function, prompt, completion, columns):
 
 
 def _total(values):
-    """The weighted sum of the rewards that apply; 0 if none does, for this trainer knows no None."""
+    """Returns the weighted sum of the rewards that apply; 0 if none does, because this trainer does not support None."""
     return sum(weight * value for (_, weight), value in zip(_REWARDS, values) if value is not None)
 `;
 }
 
 function trl(rewards: readonly RewardFacts[], options: AdapterOptions): string {
-	return `# The functions have TRL's signature already.
+	return `# The functions already have TRL's signature.
 reward_funcs = [${rewards.map(({ name }) => name).join(', ')}]
 reward_weights = [${rewards.map((reward) => weightOf(reward, options)).join(', ')}]
 `;
@@ -98,7 +98,7 @@ def reward_func(queries, prompts, labels, **kwargs):
 
     rows = []
     for query, prompt, label in zip(queries, prompts, labels):
-        # A query is the prompt with its completion behind it.
+        # A query is the prompt followed by its completion.
         completion = query[len(prompt) :] if query.startswith(prompt) else query
         columns = {${text(options.answer)}: label}
         rows.append([_score(function, prompt, completion, columns) for function, _ in _REWARDS])
@@ -107,7 +107,7 @@ def reward_func(queries, prompts, labels, **kwargs):
         function.__name__: torch.tensor([0.0 if values[i] is None else values[i] for values in rows])
         for i, (function, _) in enumerate(_REWARDS)
     }
-    # "scores" decides which groups dynamic filtering keeps, and is meant to lie between 0 and 1.
+    # "scores" decides which groups dynamic filtering keeps, and must be between 0 and 1.
     return {"rewards": totals, "scores": totals.clamp(0, 1), "extra_logs": logs}
 `;
 }
@@ -133,7 +133,7 @@ _THINK = (${text(open)}, ${text(close)})
 
 
 def _completion_of(trace):
-    """The last reply, with its thinking in front where the model's server handed it over apart."""
+    """Returns the last reply, preceded by its reasoning if the server returned it separately."""
     messages = trace.assistant_messages
     if not messages:
         return ""
@@ -143,7 +143,7 @@ def _completion_of(trace):
 
 
 async def _score_trace(function, task, trace):
-    # A method has the task; a function named in a config gets the task's data as "task".
+    # A method gets the task; a function named in a config gets the task's data as "task".
     data = task.data if isinstance(task, _vf.Task) else task
     columns = data.model_dump()
     columns.pop("prompt", None)
@@ -160,7 +160,7 @@ except ImportError:
 if _vf is not None:
 
     class ExportedRewards:
-        """Put it before vf.Task among the bases of a task: class MyTask(ExportedRewards, vf.Task[MyData])."""
+        """Mixin for tasks; list it before vf.Task: class MyTask(ExportedRewards, vf.Task[MyData])."""
 ${methods.join('')}`;
 }
 

@@ -29,7 +29,7 @@ const list = (names: readonly string[]) => names.map((name) => `"${name}"`).join
 const columnSources: Readonly<Record<ExportTarget, string | null>> = {
 	trl: null,
 	verl: 'keys of extra_info',
-	openrlhf: 'nothing but the label',
+	openrlhf: 'only the label',
 	verifiers: 'fields of the task data',
 };
 
@@ -45,11 +45,11 @@ const columns: Rule = (target, _facts, { required, line, name }) => {
 			severity: target === 'openrlhf' ? 'error' : 'warning',
 			rule: 'columns',
 			line,
-			message: `${name} needs the columns ${list(missing)}; ${title} hands over ${source}.`,
+			message: `${name} needs the columns ${list(missing)}; ${title} provides ${source}.`,
 			action:
 				target === 'openrlhf'
-					? 'Give the parameters defaults, or put what they hold into the label.'
-					: `Put them there when the dataset is prepared, or give the parameters defaults.`,
+					? 'Give the parameters defaults, or put their values into the label.'
+					: `Add them when preparing the dataset, or give the parameters defaults.`,
 		},
 	];
 };
@@ -62,8 +62,8 @@ const batch: Rule = (target, _facts, { batchLines, batchOnly, line, name }) => {
 		severity: batchOnly ? ('error' as const) : ('warning' as const),
 		rule: 'batch' as const,
 		line: at,
-		message: `${name} looks at the batch as a whole; ${targetInfos[target].title} hands over one completion at a time.`,
-		action: 'Make it judge each completion by itself.',
+		message: `${name} looks at the whole batch; ${targetInfos[target].title} passes one completion at a time.`,
+		action: 'Make it judge each completion on its own.',
 	}));
 };
 
@@ -74,8 +74,8 @@ const none: Rule = (target, _facts, { noneLines, name }) =>
 				severity: 'warning' as const,
 				rule: 'none' as const,
 				line,
-				message: `${name} can return None, which ${targetInfos[target].title} does not know; the adapter makes it 0.`,
-				action: 'Leave such rows out of the dataset, or return the number that is meant.',
+				message: `${name} can return None, which ${targetInfos[target].title} does not support; the adapter returns 0 instead.`,
+				action: 'Remove such rows from the dataset, or return a number.',
 			}));
 
 const messages: Rule = (target, _facts, { messageLines, name }) =>
@@ -85,7 +85,7 @@ const messages: Rule = (target, _facts, { messageLines, name }) =>
 				severity: 'warning' as const,
 				rule: 'messages' as const,
 				line,
-				message: `${name} reads completions as lists of messages; ${targetInfos[target].title} hands over texts.`,
+				message: `${name} reads completions as lists of messages; ${targetInfos[target].title} passes strings.`,
 				action: 'Export with --conversational, which wraps them.',
 			}));
 
@@ -97,7 +97,7 @@ const trainerArguments: Rule = (target, _facts, { trainerArguments: names, line,
 					severity: 'warning',
 					rule: 'trainer-arguments',
 					line,
-					message: `${name} takes ${list(names)}, which TRL alone passes.`,
+					message: `${name} takes ${list(names)}, which only TRL passes.`,
 					action: 'Give them defaults.',
 				},
 			];
@@ -109,8 +109,8 @@ const asynchronous: Rule = (target, _facts, reward) =>
 					severity: 'warning',
 					rule: 'async',
 					line: reward.line,
-					message: `${reward.name} is async; the adapter for ${targetInfos[target].title} runs each call in an event loop of its own.`,
-					action: 'Do not keep clients that are bound to a loop at module level.',
+					message: `${reward.name} is async; the adapter for ${targetInfos[target].title} runs each call in its own event loop.`,
+					action: 'Do not keep clients at module level that are bound to an event loop.',
 				},
 			]
 		: [];
@@ -126,8 +126,8 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 			severity: target === 'trl' ? 'warning' : 'error',
 			rule: 'pickling',
 			line,
-			message: `Line ${line} makes ${what} when the module is loaded; it cannot be pickled, and each worker process of ${title} makes its own.`,
-			action: 'Make it inside the function, at the first call.',
+			message: `Line ${line} creates ${what} when the module is loaded; it cannot be pickled, and each worker process of ${title} creates its own.`,
+			action: 'Create it inside the function, on the first call.',
 		});
 	}
 	for (const line of facts.lambdaLines) {
@@ -135,8 +135,8 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 			severity: 'warning',
 			rule: 'pickling',
 			line,
-			message: `Line ${line} keeps a lambda at module level, which pickle refuses.`,
-			action: 'Write it as a function with a name.',
+			message: `Line ${line} keeps a lambda at module level, which cannot be pickled.`,
+			action: 'Write it as a named function.',
 		});
 	}
 	for (const { module, line } of facts.imports) {
@@ -146,7 +146,7 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 			rule: 'imports',
 			line,
 			message: `"${module}" is imported relative to a package; ${title} loads the adapter as a single file.`,
-			action: 'Move what is imported into the reward file, or make it a package that is installed.',
+			action: 'Move the imported code into the reward file, or make it an installed package.',
 		});
 	}
 	for (const name of defines.filter((defined) => facts.names.includes(defined))) {
@@ -154,8 +154,8 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 			severity: 'error',
 			rule: 'names',
 			line: 1,
-			message: `The file has a "${name}" of its own, which the adapter for ${title} defines.`,
-			action: 'Give it another name.',
+			message: `The file defines its own "${name}", which the adapter for ${title} also defines.`,
+			action: 'Rename it.',
 		});
 	}
 	return findings;

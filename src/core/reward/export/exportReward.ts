@@ -43,7 +43,7 @@ export function exportReward(target: ExportTarget, request: ExportRequest): Rewa
 	const info = targetInfos[target];
 	return {
 		text:
-			`# Made from ${file} for ${info.title} by "reasoning-lab export-reward". Change that file and export it again.\n` +
+			`# Generated from ${file} for ${info.title} by "reasoning-lab export-reward". Edit that file and export again.\n` +
 			`${source.trimEnd()}\n\n\n${adapterOf(target, rewards, request)}`,
 		findings: lintExport(target, facts, rewards),
 		usage: (path) =>

@@ -27,13 +27,13 @@ export function datasetComment(text: string): DatasetComment | null {
 	if (match === null) return null;
 	const line = head.slice(0, match.index).split('\n').length;
 	const named = match[1] as string;
-	if (named === '') return { line, dataset: null, fault: 'The comment "@dataset" names no file.' };
+	if (named === '') return { line, dataset: null, fault: 'The comment "@dataset" does not name a file.' };
 	if (named.startsWith('{')) {
 		const schema = v.union([taskDatasetSchema, fileDatasetSchema]);
 		const decoded = decode(schema as v.GenericSchema<unknown, TaskDataset | FileDataset>, parse(named));
 		const complete = decoded.ok && ('task' in decoded.value || decoded.value.path !== undefined);
 		if (complete) return { line, dataset: decoded.value };
-		return { line, dataset: null, fault: 'The comment "@dataset" holds no dataset as a recipe has it.' };
+		return { line, dataset: null, fault: 'The comment "@dataset" is not a dataset in recipe syntax.' };
 	}
 	let path = named;
 	const columns: Record<string, string> = {};

@@ -57,15 +57,15 @@ function faultOf(value: unknown): { message: string; action: string } {
 	const key = fault?.path ?? '';
 	if (key === 'expect') {
 		return {
-			message: 'has an "expect" that is no expectation',
+			message: 'has an invalid "expect"',
 			action: 'Write a number, null, or a range such as {"min": 0.5, "max": 1}.',
 		};
 	}
-	if (key === 'completion') return { message: 'has no text "completion"', action: `Write it like ${form}.` };
+	if (key === 'completion') return { message: 'has no string "completion"', action: `Write it like ${form}.` };
 	const known = Object.keys(caseSchema.entries).join(', ');
 	return {
-		message: key === '' ? 'is no labeled case' : `has a "${key.slice(0, 80)}" that cannot be used`,
-		action: `A case has: ${known}.`,
+		message: key === '' ? 'is not a labeled case' : `has an unknown or invalid "${key.slice(0, 80)}"`,
+		action: `Allowed keys: ${known}.`,
 	};
 }
 
@@ -88,7 +88,7 @@ export function parseCases(text: string): ParsedCases {
 		try {
 			value = parseBoundedJson(source);
 		} catch {
-			faults.push({ line, message: 'is not JSON', action: `Write one object a line, like ${form}.` });
+			faults.push({ line, message: 'is not JSON', action: `Write one object per line, like ${form}.` });
 			continue;
 		}
 		const decoded = decode(caseSchema, value);
@@ -102,8 +102,8 @@ export function parseCases(text: string): ParsedCases {
 }
 
 const emptyRange = {
-	message: 'has an "expect" that no value can meet, or that every value meets',
-	action: 'Give the range a "min", a "max", or both with min at most max.',
+	message: 'has an "expect" that no value or every value meets',
+	action: 'Give the range a "min", a "max", or both with min <= max.',
 };
 
 function isRange(expect: Expectation): boolean {

@@ -72,7 +72,7 @@ export function problemRows(
 		const random = Random.of(seed, 'wrong', hashText(problem.key));
 		const made = wrongAnswers(problem, { verify, prompt: problem.prompt, others, random, count: wrong });
 		return [
-			make('gold', 'right answer', bareAnswer(problem.answer)),
+			make('gold', 'correct answer', bareAnswer(problem.answer)),
 			...made.map(({ answer, how }) => make('wrong', `wrong answer (${how})`, answer)),
 		];
 	});

@@ -44,8 +44,8 @@ export function summaryParts({ statistics, faults, durationMs }: Verification): 
 	if (cases.failed > 0) add('cases', `${cases.failed} of ${formatCounted(cased, 'case')} failed`, 'bad');
 	else if (cased > 0) add('cases', formatCounted(cased, 'case'));
 	if (recorded.different > 0) {
-		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} unlike the run`, 'notice');
-	} else if (recorded.same > 0) add('recorded', 'as recorded');
+		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} differ from the run`, 'notice');
+	} else if (recorded.same > 0) add('recorded', 'same as in the run');
 	// A fault of a batch is on each of its rows too.
 	const errors = Math.max(statistics.errors, faults.length);
 	if (errors > 0) add('errors', formatCounted(errors, 'error'), 'bad');

@@ -62,7 +62,7 @@ function* ofFraction({ top, bottom, write }: Fraction): Generator<WrongAnswer> {
 	yield { answer: write(-top, bottom), how: 'sign' };
 	yield { answer: write(top * 10n, bottom), how: 'factor ten' };
 	if (top * top !== bottom * bottom) {
-		yield { answer: top < 0n ? write(-bottom, -top) : write(bottom, top), how: 'upside down' };
+		yield { answer: top < 0n ? write(-bottom, -top) : write(bottom, top), how: 'reciprocal' };
 	}
 }
 
@@ -111,7 +111,7 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 			// Larger than every number there, so that a set does not merely repeat an element: {1, 2, 1} is {1, 2, 2}.
 			const numbers = (answer.match(/\d+/g) ?? []).map(BigInt);
 			const largest = numbers.reduce((most, number) => (number > most ? number : most), 0n);
-			yield { answer: `${form.before}${largest + 1n}${form.after}`, how: 'a number changed' };
+			yield { answer: `${form.before}${largest + 1n}${form.after}`, how: 'one number changed' };
 			break;
 		}
 		case 'expression':

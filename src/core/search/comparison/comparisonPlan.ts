@@ -68,7 +68,7 @@ function pointsOf(
 			params = strategyParams(definition, { ...compared.params, ...own });
 		} catch (error) {
 			const failure = Failure.from(error);
-			throw new Failure('invalid', `Strategy ${at + 1}, point ${i + 1}: ${failure.message}`, failure.action);
+			throw new Failure('invalid', `Strategy ${at + 1}, configuration ${i + 1}: ${failure.message}`, failure.action);
 		}
 		return {
 			id: `s${at}p${i}`,

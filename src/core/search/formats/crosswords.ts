@@ -19,7 +19,7 @@ export const isCrosswordsLog = (value: readonly unknown[]): boolean =>
  * be found. A state where one is impossible is not gone on with.
  */
 export function crosswordsTree(value: unknown, name: string, limits: TreeLimits): ReadTree | TreeFault {
-	if (!Array.isArray(value)) return { name, fault: 'is no list of visits' };
+	if (!Array.isArray(value)) return { name, fault: 'is not a list of visits' };
 	const tree = new TreeBuilder({
 		format: 'tree-of-thoughts',
 		name,
@@ -69,9 +69,9 @@ export function crosswordsTree(value: unknown, name: string, limits: TreeLimits)
 		}
 		const impossible = finite(isTable(at.count) ? at.count.impossible : null) ?? 0;
 		if (impossible > 0 && at.children.size === 0)
-			tree.prune(at.id, `${formatCounted(impossible, 'word')} cannot be found`);
+			tree.prune(at.id, `${formatCounted(impossible, 'word')} could not be found`);
 	}
 	tree.count('visits', visits);
-	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
+	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return visits + left === 0 ? { name, fault: 'has no visits' } : tree.done();
 }

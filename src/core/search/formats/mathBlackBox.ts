@@ -66,10 +66,9 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	tree.count('answersListed', (listField(value, 'answers_list') ?? []).length);
 	tree.count('rewardSamples', samples);
 	tree.count('selfLoops', loops);
-	if (loops > 0) tree.fault(`${formatCounted(loops, 'answer')} ${loops === 1 ? 'is its' : 'are their'} own father.`);
-	if (cut > 0)
-		tree.fault(`There is a cycle: ${formatCounted(cut, 'edge')} of it ${cut === 1 ? 'is' : 'are'} left out.`);
-	if (order.length > limits.nodes) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
+	if (loops > 0) tree.fault(`${formatCounted(loops, 'answer')} ${loops === 1 ? 'is its' : 'are their'} own parent.`);
+	if (cut > 0) tree.fault(`The tree has a cycle; left out ${formatCounted(cut, 'edge')} of it.`);
+	if (order.length > limits.nodes) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no answers' } : tree.done();
 }
 

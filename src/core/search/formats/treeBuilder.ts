@@ -1,3 +1,4 @@
+import { formatCounted } from '../../../base/format.ts';
 import type { NodeRole, TreeEvent } from '../../../protocol/treeLog.ts';
 import { treeLogFormat } from '../../../protocol/treeLog.ts';
 import type { TreeStructure } from '../strategy.ts';
@@ -187,7 +188,7 @@ export class TreeBuilder {
 			faults:
 				this.#moreFaults === 0
 					? this.#faults
-					: [...this.#faults, `There are ${this.#moreFaults} more faults like these.`],
+					: [...this.#faults, `${formatCounted(this.#moreFaults, 'more fault')} of this kind.`],
 		};
 	}
 }

@@ -30,7 +30,10 @@ export const treeOfThoughtsFormat: TreeFormat = {
 			before = entry;
 		}
 		if (entries.length > limits.trees) {
-			read.push({ name: 'the file', fault: `has ${entries.length} puzzles, of which ${limits.trees} are shown` });
+			read.push({
+				name: 'the file',
+				fault: `has ${formatCounted(entries.length, 'puzzle')}; the first ${limits.trees} are shown`,
+			});
 		}
 		return read;
 	},
@@ -93,7 +96,7 @@ function addSamples(
 ): void {
 	for (const [i, text] of samples.slice(0, Math.max(0, limits.nodes - 1)).entries()) {
 		if (typeof text !== 'string') {
-			tree.fault(`Sample ${i} is no text.`);
+			tree.fault(`Sample ${i} is not a string.`);
 			continue;
 		}
 		const id = tree.node({ parents: [root], text, final: true, answer: statedIn(text) });
@@ -104,7 +107,7 @@ function addSamples(
 		}
 	}
 	tree.count('samples', samples.length);
-	if (samples.length >= limits.nodes) tree.fault(`Of the samples, the first ${limits.nodes - 1} are shown.`);
+	if (samples.length >= limits.nodes) tree.fault(`Showing the first ${limits.nodes - 1} samples.`);
 }
 
 interface Candidate {
@@ -140,7 +143,7 @@ function addSteps(
 		const made: Candidate[] = [];
 		for (const [k, text] of texts.entries()) {
 			if (typeof text !== 'string') {
-				tree.fault(`Candidate ${k} of step ${i} is no text.`);
+				tree.fault(`Candidate ${k} of step ${i} is not a string.`);
 				continue;
 			}
 			if (tree.nodes >= limits.nodes) {
@@ -191,10 +194,10 @@ function addSteps(
 	tree.count('final', finals.length);
 	if (orphans > 0) {
 		tree.fault(
-			`${formatCounted(orphans, 'candidate')} ${orphans === 1 ? 'begins' : 'begin'} like none of the thoughts before.`,
+			`${formatCounted(orphans, 'candidate')} ${orphans === 1 ? 'does' : 'do'} not extend any earlier thought.`,
 		);
 	}
-	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
+	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return result;
 }
 

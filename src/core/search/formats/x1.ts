@@ -69,7 +69,9 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 		for (let i = children.length - 1; i >= 0; i--) open.push({ value: children[i], parent: id });
 	}
 	if (broken > 0)
-		tree.fault(`${formatCounted(broken, 'entry')} among the children ${broken === 1 ? 'is' : 'are'} no node.`);
-	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
+		tree.fault(
+			`${formatCounted(broken, 'entry', 'entries')} among the children ${broken === 1 ? 'is not a node' : 'are not nodes'}.`,
+		);
+	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.done();
 }

@@ -10,18 +10,15 @@ import { maxDepth, maxWidth } from './limits.ts';
 import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
-	width: v.optional(count('Beams that are kept after each step', 1, maxWidth), 4),
+	width: v.optional(count('Beams kept after each step', 1, maxWidth), 4),
 	expansions: v.optional(
-		count('Next steps that are sampled for each beam; at the start, for each that is to be kept', 1, maxWidth),
+		count('Next steps sampled for each beam; at the start, for each beam to be kept', 1, maxWidth),
 		4,
 	),
-	depth: v.optional(count('Steps at most; the last one goes to the end of the completion', 1, maxDepth), 40),
-	lookahead: v.optional(count('Steps that are generated greedily to value a step by what follows it', 0, 100), 0),
-	aggregation: v.optional(choice(aggregations, 'How the values of the steps make the value of a beam'), 'last'),
-	diversity: v.optional(
-		real('What likeness to a beam that is kept already takes from a value (diverse beam search); 0: nothing', 0),
-		0,
-	),
+	depth: v.optional(count('Max steps; the last one runs to the end of the completion', 1, maxDepth), 40),
+	lookahead: v.optional(count('Steps of greedy lookahead used to score a step', 0, 100), 0),
+	aggregation: v.optional(choice(aggregations, 'How step values are aggregated into the value of a beam'), 'last'),
+	diversity: v.optional(real('Penalty for similarity to a beam already kept (diverse beam search); 0: none', 0), 0),
 	choose: v.optional(
 		choice(['value', 'vote'], 'The highest-scoring completion, or the answer with the highest sum of values'),
 		'value',
@@ -36,7 +33,7 @@ type Params = v.InferOutput<typeof params>;
 export const beam: Strategy<Params> = {
 	name: 'beam',
 	title: 'Beam Search',
-	description: 'Goes on, step by step, with the beginnings that the guide values most.',
+	description: 'Extends, step by step, the prefixes with the highest guide values.',
 	source: 'Snell et al. 2024; diverse: Vijayakumar et al. 2018',
 	structure: 'tree',
 	params,

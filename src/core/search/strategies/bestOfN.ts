@@ -6,12 +6,12 @@ import { maxSamples } from './limits.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
 const params = v.strictObject({
-	n: v.optional(count('Completions that are sampled', 1, maxSamples), 16),
+	n: v.optional(count('Completions to sample', 1, maxSamples), 16),
 	weighted: v.optional(
-		flag('Choose the answer whose completions have the greatest sum of rewards, instead of the best completion'),
+		flag('Choose the answer with the highest sum of rewards over its completions, instead of the best completion'),
 		false,
 	),
-	temperature: v.optional(real("Of sampling. Default: the search's", 0, 10)),
+	temperature: v.optional(real('Sampling temperature. Default: that of the search', 0, 10)),
 });
 
 /** Best-of-N (Cobbe et al. 2021): sample n completions; the one that the verifier values most, or weighted by answer. */

@@ -7,12 +7,12 @@ import { maxThinking } from './limits.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	minTokens: v.optional(count('Tokens of thinking below which its end is suppressed', 0, maxThinking), 512),
-	maxTokens: v.optional(count('Tokens of thinking at which its end is forced', 1, maxThinking), 2048),
-	waits: v.optional(count('Times at most that the end is suppressed', 0, 1000), 4),
-	wait: v.optional(text('Text that takes the place of a suppressed end'), '\nWait'),
-	endOfThinking: v.optional(text('Text that ends the thinking; default: the closing tag of the thinking')),
-	answer: v.optional(described(v.string(), 'Text after a forced end of thinking, which the answer goes on from'), ''),
+	minTokens: v.optional(count('Min thinking tokens: an earlier end of thinking is suppressed', 0, maxThinking), 512),
+	maxTokens: v.optional(count('Max thinking tokens: the end of thinking is forced here', 1, maxThinking), 2048),
+	waits: v.optional(count('Max times that the end is suppressed', 0, 1000), 4),
+	wait: v.optional(text('Text that replaces a suppressed end'), '\nWait'),
+	endOfThinking: v.optional(text('Text that ends the thinking; default: the closing think tag')),
+	answer: v.optional(described(v.string(), 'Text after a forced end of thinking, from which the answer continues'), ''),
 });
 export type BudgetForcingParams = v.InferOutput<typeof paramsSchema>;
 
@@ -23,7 +23,7 @@ export type BudgetForcingParams = v.InferOutput<typeof paramsSchema>;
 export const budgetForcing: Strategy<BudgetForcingParams> = {
 	name: 'budget-forcing',
 	title: 'Budget Forcing',
-	description: 'Lets the policy think longer by "Wait" where it would end, and ends its thinking at the limit.',
+	description: 'Extends thinking with "Wait" where the policy would stop, and ends it at the limit.',
 	source: 's1: Muennighoff et al. 2025',
 	structure: 'chain',
 	params: paramsSchema,

@@ -10,14 +10,11 @@ import { maxDepth, maxWidth } from './limits.ts';
 import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
-	width: v.optional(count('Subtrees that are searched independently of each other', 1, maxWidth), 4),
-	expansions: v.optional(
-		count('Next steps that are sampled in each subtree, of which the best goes on', 1, maxWidth),
-		4,
-	),
-	depth: v.optional(count('Steps at most; the last one goes to the end of the completion', 1, maxDepth), 40),
-	lookahead: v.optional(count('Steps that are generated greedily to value a step by what follows it', 0, 100), 0),
-	aggregation: v.optional(choice(aggregations, 'How the values of the steps make the value of a chain'), 'last'),
+	width: v.optional(count('Subtrees searched independently', 1, maxWidth), 4),
+	expansions: v.optional(count('Next steps sampled in each subtree; the best one is kept', 1, maxWidth), 4),
+	depth: v.optional(count('Max steps; the last one runs to the end of the completion', 1, maxDepth), 40),
+	lookahead: v.optional(count('Steps of greedy lookahead used to score a step', 0, 100), 0),
+	aggregation: v.optional(choice(aggregations, 'How step values are aggregated into the value of a chain'), 'last'),
 	choose: v.optional(
 		choice(['value', 'vote'], 'The highest-scoring completion, or the answer with the highest sum of values'),
 		'value',
@@ -32,7 +29,7 @@ type Params = v.InferOutput<typeof params>;
 export const dvts: Strategy<Params> = {
 	name: 'dvts',
 	title: 'Diverse Verifier Tree Search',
-	description: 'Several independent subtrees, each of which goes on with the best of its own next steps.',
+	description: 'Searches independent subtrees, each of which continues with the best of its own next steps.',
 	source: 'Beeching, Tunstall and Rush 2024',
 	structure: 'tree',
 	params,

@@ -10,13 +10,13 @@ import type { Strategy } from '../strategy.ts';
 import { bestByScore, madeChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	thoughts: v.optional(count('Solutions that are generated at first', 1, 256), 4),
-	keep: v.optional(count('Best solutions that are kept and made into one', 2, 64), 3),
-	attempts: v.optional(count('Aggregates that are made of the kept ones', 1, 64), 2),
-	layers: v.optional(count('Times that the best are made into one', 1, 16), 1),
-	refine: v.optional(count('Rounds of improving each aggregate', 0, 16), 1),
-	evaluate: v.optional(choice(['value', 'scorer'], 'The policy scores each solution, or the scorer does'), 'value'),
-	samples: v.optional(count("Scores for each solution's value", 1, 64), 1),
+	thoughts: v.optional(count('Solutions generated at first', 1, 256), 4),
+	keep: v.optional(count('Best solutions that are kept and combined', 2, 64), 3),
+	attempts: v.optional(count('Aggregates generated from the kept solutions', 1, 64), 2),
+	layers: v.optional(count('Rounds of aggregation', 1, 16), 1),
+	refine: v.optional(count('Rounds of improvement per aggregate', 0, 16), 1),
+	evaluate: v.optional(choice(['value', 'scorer'], 'Whether the policy or the scorer scores each solution'), 'value'),
+	samples: v.optional(count('Scores sampled per solution', 1, 64), 1),
 	aggregatePrompt: v.optional(text('Prompt for an aggregate: {problem}, {thoughts}'), aggregatePrompt),
 	improvePrompt: v.optional(text('Prompt for an improvement: {problem}, {thought}'), improvePrompt),
 	scorePrompt: v.optional(text('Prompt for a score: {problem}, {thought}'), scorePrompt),
@@ -27,7 +27,7 @@ export type GraphOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
 export const graphOfThoughts: Strategy<GraphOfThoughtsParams> = {
 	name: 'graph-of-thoughts',
 	title: 'Graph of Thoughts',
-	description: 'Generates several solutions, makes the best of them into one, improves it, and keeps the best of all.',
+	description: 'Generates several solutions, combines the best into one, improves it, and keeps the best of all.',
 	source: 'Besta et al. 2024',
 	structure: 'graph',
 	params: paramsSchema,

@@ -9,9 +9,9 @@ import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	subproblems: v.optional(count('Simpler questions at most', 1, 64), 6),
-	decomposePrompt: v.optional(text('Prompt for the simpler questions: {problem}, {k}'), decomposePrompt),
-	subproblemPrompt: v.optional(text('Prompt for one of them: {problem}, {solved}, {question}'), subproblemPrompt),
+	subproblems: v.optional(count('Max subquestions', 1, 64), 6),
+	decomposePrompt: v.optional(text('Prompt for the subquestions: {problem}, {k}'), decomposePrompt),
+	subproblemPrompt: v.optional(text('Prompt for one subquestion: {problem}, {solved}, {question}'), subproblemPrompt),
 	finalPrompt: v.optional(text('Prompt for the problem itself: {problem}, {solved}'), finalPrompt),
 });
 export type LeastToMostParams = v.InferOutput<typeof paramsSchema>;
@@ -20,7 +20,7 @@ export const leastToMost: Strategy<LeastToMostParams> = {
 	name: 'least-to-most',
 	title: 'Least-to-Most',
 	description:
-		'Divides the problem into simpler questions, and answers them in order, each with the answers before it.',
+		'Splits the problem into simpler subquestions and answers them in order, each given the previous answers.',
 	source: 'Zhou et al. 2023',
 	structure: 'chain',
 	params: paramsSchema,
@@ -40,7 +40,12 @@ export const leastToMost: Strategy<LeastToMostParams> = {
 				child(search, subproblem) ??
 				(await search.generate(subproblem, { unit: 'completion', role: 'thought', fresh: true, messages }))[0]?.id;
 			if (solution === undefined) {
-				search.note({ t: 'fault', id: subproblem, part: 'policy', message: 'It gave no answer to this question.' });
+				search.note({
+					t: 'fault',
+					id: subproblem,
+					part: 'policy',
+					message: 'The policy gave no answer to this question.',
+				});
 				at = subproblem;
 				continue;
 			}
@@ -66,7 +71,7 @@ async function decomposed(search: Search, params: LeastToMostParams): Promise<nu
 	if (list !== null) {
 		return search.add({ parents: [search.root], text: numbered(list), role: 'subproblem', label: 'Plan' }).id;
 	}
-	search.note({ t: 'fault', id: search.root, part: 'policy', message: 'It divided the problem into no questions.' });
+	search.note({ t: 'fault', id: search.root, part: 'policy', message: 'The policy returned no subquestions.' });
 	return undefined;
 }
 

@@ -13,31 +13,31 @@ import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
 	simulations: v.optional(count('Simulations: selection, expansion, evaluation and backup', 1, maxSimulations), 64),
-	expansions: v.optional(count('Next steps that are sampled where a leaf is expanded', 1, maxWidth), 4),
-	selection: v.optional(choice(['puct', 'uct'], 'Rule that selects: PUCT uses priors of the policy'), 'puct'),
+	expansions: v.optional(count('Next steps sampled when a leaf is expanded', 1, maxWidth), 4),
+	selection: v.optional(choice(['puct', 'uct'], 'Selection rule: PUCT uses priors of the policy'), 'puct'),
 	c: v.optional(real('Exploration constant of UCT', 0), Math.SQRT2),
 	c1: v.optional(real('Exploration constant of PUCT', 0), 1.25),
-	c2: v.optional(real('Of PUCT: visits from which on exploration grows', 1), 19652),
-	firstPlay: v.optional(real('Of PUCT: value of a step before its first visit', -1e6), 0),
+	c2: v.optional(real('PUCT: visits after which exploration grows', 1), 19652),
+	firstPlay: v.optional(real('PUCT: value of a step before its first visit', -1e6), 0),
 	evaluation: v.optional(
 		choice(
 			['auto', 'value', 'rollout'],
-			"Value of a leaf: the guide's, or the judge's of completions sampled from it; auto: the guide's where it values steps",
+			'Leaf value: from the guide, or from the judge of completions sampled from the leaf; auto: the guide if it scores steps',
 		),
 		'auto',
 	),
-	rollouts: v.optional(count('Completions that are sampled from a leaf, whose values are averaged', 1, maxWidth), 1),
-	backup: v.optional(choice(backups, 'Value of a node: mean or greatest of the values backed up to it'), 'mean'),
-	discount: v.optional(real('Factor of a value for each step that it is backed up', 0, 1), 1),
-	depth: v.optional(count('Steps at most; the last one goes to the end of the completion', 1, maxDepth), 40),
+	rollouts: v.optional(count('Completions sampled from a leaf; their values are averaged', 1, maxWidth), 1),
+	backup: v.optional(choice(backups, 'Node value: mean or max of the values backed up to it'), 'mean'),
+	discount: v.optional(real('Discount per step of backup', 0, 1), 1),
+	depth: v.optional(count('Max steps; the last one runs to the end of the completion', 1, maxDepth), 40),
 	noiseShare: v.optional(real("Share of Dirichlet noise in the priors of the root's children", 0, 1), 0),
 	noiseAlpha: v.optional(real('Concentration of the Dirichlet noise', 0.001), 0.3),
-	virtualLoss: v.optional(real('Visits of value 0 that a simulation under way counts as', 0), 1),
+	virtualLoss: v.optional(real('Zero-value visits that a simulation in progress counts as (virtual loss)', 0), 1),
 	target: v.optional(real('Stop when a completion has this value', -1e9)),
 	choose: v.optional(
 		choice(
 			['visits', 'value', 'vote'],
-			'The most visited way, the highest-scoring completion, or the answer with the highest sum of values',
+			'The most visited path, the highest-scoring completion, or the answer with the highest sum of values',
 		),
 		'visits',
 	),
@@ -47,8 +47,8 @@ type Params = v.InferOutput<typeof params>;
 /** Monte-Carlo tree search over steps: UCT (Kocsis and Szepesvári 2006) or PUCT (Silver et al. 2017). */
 export const mcts: Strategy<Params> = {
 	name: 'mcts',
-	title: 'Monte-Carlo Tree Search',
-	description: 'Simulations that go where value and curiosity are greatest, and back up what they find.',
+	title: 'Monte Carlo Tree Search',
+	description: 'Runs simulations that balance value and exploration, and backs up the results.',
 	source: 'Silver et al. 2017; Besta et al. 2025; UCT: Kocsis and Szepesvári 2006',
 	structure: 'tree',
 	params,

@@ -21,16 +21,16 @@ import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
 
 const paramsSchema = v.strictObject({
-	rounds: v.optional(count('Revisions at most', 0, 100), 3),
-	queries: v.optional(count('Queries in one round at most', 1, 30), 4),
-	words: v.optional(count('Length that the answer is to have, in words', 10, 5000), 250),
-	patience: v.optional(count('Revisions in a row that improve nothing, after which it ends', 1, 100), 2),
-	retries: v.optional(count('Replies that do not fit and are asked for again, over the whole search', 0, 1000), 4),
+	rounds: v.optional(count('Max revisions', 0, 100), 3),
+	queries: v.optional(count('Max queries per round', 1, 30), 4),
+	words: v.optional(count('Target length of the answer, in words', 10, 5000), 250),
+	patience: v.optional(count('Consecutive revisions without improvement before stopping', 1, 100), 2),
+	retries: v.optional(count('Max retries of malformed replies, over the whole search', 0, 1000), 4),
 	toolRetries: v.optional(
-		count('Calls of tools that are made again after a failure that may pass, over all', 0, 1000),
+		count('Max retries of tool calls after transient failures, over the whole search', 0, 1000),
 		3,
 	),
-	evidence: v.optional(count('Characters of what was found that the policy is shown', 500, 1_000_000), 24_000),
+	evidence: v.optional(count('Characters of tool results shown to the policy', 500, 1_000_000), 24_000),
 });
 export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 
@@ -38,7 +38,7 @@ export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({
 	name: 'reflexion',
 	title: 'Reflexion with tools',
-	description: 'Drafts an answer, criticizes it, asks tools for what is missing, and revises it with references.',
+	description: 'Drafts an answer, criticizes it, queries tools for what is missing, and revises it with references.',
 	source: 'Shinn et al. 2023',
 	structure: 'graph',
 	params: paramsSchema,
@@ -134,8 +134,7 @@ class Agent {
 			const node = this.#search.add({ parents: [answer.id], text: query, role: 'tool', label: toolLabel(tool, query) });
 			nodes.add(node.id);
 			if (same === undefined || same.error === null) before.set(keyOf(tool, query), toolRunOf(tree, node));
-			else
-				this.#fail(node.id, tool, query, `This is the query that failed before (${same.error}): it was not put again.`);
+			else this.#fail(node.id, tool, query, `This query failed before (${same.error}) and was not repeated.`);
 		}
 		const open = [...nodes].filter((id) => toolRunOf(tree, tree.node(id) as TreeNode).sources === null);
 		await this.#search.parallel(open, async (id) => {
@@ -181,12 +180,12 @@ class Agent {
 			const [text = ''] = await this.#search.ask(conversation, { schema });
 			const reply = readAgentReply(text, kind);
 			if (typeof reply !== 'string') return reply;
-			const left = this.#retries === 0 ? 'the retries are used up' : 'it is asked for again';
+			const left = this.#retries === 0 ? 'no retries left' : 'retrying';
 			this.#search.note({
 				t: 'fault',
 				id: null,
 				part: 'policy',
-				message: `The ${kind} does not fit, ${left}: ${reply}`,
+				message: `The ${kind} is malformed, ${left}: ${reply}`,
 			});
 			if (this.#retries === 0) return null;
 			this.#retries--;
@@ -218,7 +217,7 @@ class Agent {
 		const asked = queriesOf(reply);
 		this.#queries.set(node.id, asked.slice(0, this.#params.queries));
 		if (asked.length > this.#params.queries && this.#tools.length > 0) {
-			const message = `It asks ${asked.length} queries; the first ${this.#params.queries} are put to the tools.`;
+			const message = `${asked.length} queries requested; only the first ${this.#params.queries} are run.`;
 			search.note({ t: 'fault', id: node.id, part: 'policy', message });
 		}
 		return node;
@@ -247,7 +246,7 @@ class Agent {
 		const tool = this.#tools.find((one) => one.name === name);
 		if (tool === undefined) {
 			const names = this.#tools.map((one) => one.name).join(', ');
-			this.#fail(node.id, name, node.text, `There is no tool "${name}"; the tools are: ${names}.`);
+			this.#fail(node.id, name, node.text, `Unknown tool "${name}"; the tools are: ${names}.`);
 			return;
 		}
 		for (;;) {
@@ -265,7 +264,7 @@ class Agent {
 					return;
 				}
 				this.#toolRetries--;
-				const message = `${name} failed and is asked again: ${failure.message}`;
+				const message = `${name} failed, retrying: ${failure.message}`;
 				this.#search.note({ t: 'fault', id: node.id, part: 'tool', message });
 			}
 		}

@@ -6,15 +6,15 @@ import { maxSamples } from './limits.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
 const params = v.strictObject({
-	n: v.optional(count('Completions that are sampled', 1, maxSamples), 16),
-	temperature: v.optional(real("Of sampling. Default: the search's", 0, 10)),
+	n: v.optional(count('Completions to sample', 1, maxSamples), 16),
+	temperature: v.optional(real('Sampling temperature. Default: that of the search', 0, 10)),
 });
 
 /** Self-consistency (Wang et al. 2023): sample n completions; the answer that the most of them state. */
 export const selfConsistency: Strategy<v.InferOutput<typeof params>> = {
 	name: 'self-consistency',
 	title: 'Self-consistency',
-	description: 'Samples whole completions and takes the answer that the most of them state.',
+	description: 'Samples whole completions and takes the most frequent answer.',
 	source: 'Wang et al. 2023',
 	structure: 'tree',
 	params,

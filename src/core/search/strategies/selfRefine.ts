@@ -10,16 +10,16 @@ import type { Strategy } from '../strategy.ts';
 import { openChildren, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	rounds: v.optional(count('Rounds of feedback and refinement at most', 1, 100), 4),
+	rounds: v.optional(count('Max rounds of feedback and refinement', 1, 100), 4),
 	stop: v.optional(
 		choice(
 			['feedback', 'same-answer', 'score', 'never'],
-			'Ends when the feedback says that nothing is left to improve, when the answer stays the same, when the score does not rise, or only with the rounds',
+			'Stop when the feedback finds nothing to improve, when the answer stays the same, when the score does not rise, or only after all rounds',
 		),
 		'feedback',
 	),
-	result: v.optional(choice(['last', 'best'], 'The last answer, or the one that the scorer values most'), 'last'),
-	stopPhrase: v.optional(text('What the feedback says when nothing is left to improve'), stopPhrase),
+	result: v.optional(choice(['last', 'best'], 'The last answer, or the one with the highest score'), 'last'),
+	stopPhrase: v.optional(text('Text of the feedback if nothing is left to improve'), stopPhrase),
 	feedbackPrompt: v.optional(text('Prompt for feedback: {problem}, {answer}, {stop}'), feedbackPrompt),
 	refinePrompt: v.optional(text('Prompt for the refined answer: {feedback}'), refinePrompt),
 });
@@ -29,7 +29,7 @@ export type SelfRefineParams = v.InferOutput<typeof paramsSchema>;
 export const selfRefine: Strategy<SelfRefineParams> = {
 	name: 'self-refine',
 	title: 'Self-Refine',
-	description: 'Answers, criticizes its own answer, and improves it, round after round.',
+	description: 'Answers, criticizes its own answer, and improves it, round by round.',
 	source: 'Madaan et al. 2023',
 	structure: 'chain',
 	params: paramsSchema,
@@ -73,7 +73,7 @@ async function criticised(search: Search, { id, text }: TreeNode, params: SelfRe
 	const [reply = ''] = await search.ask([user(fillPrompt(params.feedbackPrompt, texts))]);
 	const feedback = withoutThinking(reply);
 	if (feedback !== '') return search.add({ parents: [id], text: feedback, role: 'critique' });
-	search.note({ t: 'fault', id, part: 'policy', message: 'It gave no feedback.' });
+	search.note({ t: 'fault', id, part: 'policy', message: 'The policy gave no feedback.' });
 	return undefined;
 }
 

@@ -8,17 +8,20 @@ import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	chains: v.optional(count('Chains of revisions beside each other', 1, 256), 1),
-	revisions: v.optional(count('Revisions of each chain after its first attempt', 1, 256), 4),
-	context: v.optional(count('Last attempts that a revision is shown', 1, 64), 4),
+	chains: v.optional(count('Parallel chains of revisions', 1, 256), 1),
+	revisions: v.optional(count('Revisions per chain after the first attempt', 1, 256), 4),
+	context: v.optional(count('Latest attempts shown for a revision', 1, 64), 4),
 	stop: v.optional(
-		choice(['never', 'same-answer'], 'Ends a chain with its revisions alone, or when a revision keeps the answer'),
+		choice(
+			['never', 'same-answer'],
+			'End a chain only after all its revisions, or as soon as a revision keeps the answer',
+		),
 		'never',
 	),
 	result: v.optional(
 		choice(
 			['majority', 'scorer', 'last'],
-			'Over all attempts the most frequent answer, or the one whose attempts the scorer values most in sum; or the attempt that was made last',
+			'Over all attempts, the most frequent answer, or the answer with the highest sum of scores; or the latest attempt',
 		),
 		'majority',
 	),
@@ -29,7 +32,7 @@ export type SequentialRevisionParams = v.InferOutput<typeof paramsSchema>;
 export const sequentialRevision: Strategy<SequentialRevisionParams> = {
 	name: 'sequential-revision',
 	title: 'Sequential Revision',
-	description: 'Attempts the problem again and again with its last attempts before it, and chooses among all of them.',
+	description: 'Retries the problem given its latest attempts, and selects among all of them.',
 	source: 'Snell et al. 2024, section 6',
 	structure: 'tree',
 	params: paramsSchema,

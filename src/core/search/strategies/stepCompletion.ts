@@ -10,7 +10,7 @@ import { openChildren } from './ranking.ts';
 const paramsSchema = v.strictObject({
 	solutions: v.optional(count('Solutions whose steps are labeled', 1, 1000), 1),
 	completions: v.optional(count('Completions from each step (N)', 1, 1000), 8),
-	steps: v.optional(count('Steps of a solution at most; what has not ended then is completed', 1, 1000), 64),
+	steps: v.optional(count('Max steps of a solution; an unfinished one is then completed', 1, 1000), 64),
 });
 export type StepCompletionParams = v.InferOutput<typeof paramsSchema>;
 
@@ -22,7 +22,7 @@ export const stepCompletion: Strategy<StepCompletionParams> = {
 	name: 'step-completion',
 	title: 'Step Labels by Completion',
 	description:
-		'Solves the problem step by step, and completes it from each step many times, to label steps for a process reward model.',
+		'Solves the problem step by step and samples completions from each step, to label steps for a process reward model.',
 	source: 'Math-Shepherd: Wang et al. 2024',
 	structure: 'tree',
 	params: paramsSchema,

@@ -10,26 +10,26 @@ const paramsSchema = v.strictObject({
 	statistic: v.optional(
 		choice(
 			forkStatistics,
-			'What decides where to fork: the rule of dominant, close, several high and flat, or the limit of one statistic of the next-token distribution; gap: between the two most probable tokens',
+			'What decides where to fork: the rule for dominant, close, several high or flat distributions, or a limit on one statistic of the next-token distribution; gap: between the two most probable tokens',
 		),
 		'rule',
 	),
 	threshold: v.optional(
 		real(
-			'Forks where entropy or varentropy is at least this, or Gini, variance or gap at most; default by statistic',
+			'Fork where entropy or varentropy is at least this, or Gini, variance or gap at most this; the default depends on the statistic',
 			0,
 		),
 	),
-	forks: v.optional(count('Forks of one completion at most, the strongest ones', 1, 1000), 4),
-	branches: v.optional(count('Tokens that are tried at a fork, the most probable ones', 2, 20), 2),
-	minProbability: v.optional(real('Tokens that are less probable are not tried', 0, 1), 0.05),
-	depth: v.optional(count('Forks on one way from the problem to an answer', 1, 64), 2),
-	leaves: v.optional(count('Completions at most', 1, 100_000), 16),
-	temperature: v.optional(real('Temperature between the forks', 0, 10), 0),
+	forks: v.optional(count('Max forks per completion, the strongest ones', 1, 1000), 4),
+	branches: v.optional(count('Most probable tokens tried at a fork', 2, 20), 2),
+	minProbability: v.optional(real('Less probable tokens are not tried', 0, 1), 0.05),
+	depth: v.optional(count('Max forks on one path from the problem to an answer', 1, 64), 2),
+	leaves: v.optional(count('Max completions', 1, 100_000), 16),
+	temperature: v.optional(real('Temperature between forks', 0, 10), 0),
 	result: v.optional(
 		choice(
 			['majority', 'probability', 'scorer'],
-			'The most frequent answer, the completion of the highest mean log-probability, or the one that the scorer values most',
+			'The most frequent answer, the completion with the highest mean log-probability, or the highest-scoring one',
 		),
 		'majority',
 	),
@@ -48,8 +48,7 @@ interface Alternative {
 export const tokenForking: Strategy<TokenForkingParams> = {
 	name: 'token-forking',
 	title: 'Token Forking',
-	description:
-		'Completes the problem, and tries other tokens where the next-token distribution says that it could go on otherwise.',
+	description: 'Completes the problem and tries other tokens wherever the next-token distribution leaves alternatives.',
 	source: 'Besta et al. 2025',
 	structure: 'tree',
 	params: paramsSchema,

@@ -11,26 +11,23 @@ import { bestByScore, distinct, openChildren, ranked, type Valued, valuesByScore
 
 const paramsSchema = v.strictObject({
 	search: v.optional(
-		choice(
-			['bfs', 'dfs'],
-			'Breadth first keeps the best of each step; depth first goes on with the best and backtracks',
-		),
+		choice(['bfs', 'dfs'], 'Breadth-first keeps the best of each step; depth-first follows the best and backtracks'),
 		'bfs',
 	),
 	generate: v.optional(
-		choice(['propose', 'sample'], 'Thoughts by one request that lists different ones, or each sampled by itself'),
+		choice(['propose', 'sample'], 'Sample thoughts as one list in a single request, or each on its own'),
 		'propose',
 	),
 	evaluate: v.optional(
-		choice(['value', 'vote', 'scorer'], 'The policy values each state, or votes among them, or the scorer values them'),
+		choice(['value', 'vote', 'scorer'], 'The policy scores each state, or votes among them, or the scorer scores them'),
 		'value',
 	),
-	thoughts: v.optional(count('Thoughts from each state (k)', 1, 64), 5),
-	breadth: v.optional(count('States that are kept of each step, breadth first (b)', 1, 256), 5),
-	depth: v.optional(count('Steps of thought (T); what has no answer then is completed', 1, 64), 3),
-	threshold: v.optional(real('Depth first backtracks from values that are not above it', 0, 1), 0.001),
-	solutions: v.optional(count('Answers above the threshold after which depth first ends', 1, 1000), 1),
-	samples: v.optional(count('Judgements or votes for each value', 1, 64), 3),
+	thoughts: v.optional(count('Thoughts per state (k)', 1, 64), 5),
+	breadth: v.optional(count('Breadth-first: states kept at each step (b)', 1, 256), 5),
+	depth: v.optional(count('Steps of thought (T); a state without an answer is then completed', 1, 64), 3),
+	threshold: v.optional(real('Depth-first: backtrack from values not above this', 0, 1), 0.001),
+	solutions: v.optional(count('Depth-first: stop after this many answers above the threshold', 1, 1000), 1),
+	samples: v.optional(count('Judgments or votes per value', 1, 64), 3),
 	proposePrompt: v.optional(text('Prompt for thoughts: {problem}, {steps}, {k}, {form}'), proposePrompt),
 	valuePrompt: v.optional(text('Prompt for a value: {problem}, {steps}'), valuePrompt),
 	votePrompt: v.optional(text('Prompt for a vote: {problem}, {choices}'), votePrompt),
@@ -40,7 +37,7 @@ export type TreeOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
 export const treeOfThoughts: Strategy<TreeOfThoughtsParams> = {
 	name: 'tree-of-thoughts',
 	title: 'Tree of Thoughts',
-	description: 'Proposes several next thoughts, judges the states that they lead to, and goes on with the best.',
+	description: 'Proposes several next thoughts, judges the resulting states, and continues with the best.',
 	source: 'Yao et al. 2023',
 	structure: 'tree',
 	params: paramsSchema,
@@ -94,7 +91,7 @@ async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise
 		for (const child of ranked(next, await valuesOf(search, next, params))) {
 			if (outputs.length >= params.solutions) return;
 			if (child.value !== null && child.value <= params.threshold) {
-				search.prune(child.id, `Its value is not above ${params.threshold}`);
+				search.prune(child.id, `The value is not above ${params.threshold}`);
 				continue;
 			}
 			search.select(child.id);
@@ -119,7 +116,7 @@ async function thoughts(search: Search, state: number, params: TreeOfThoughtsPar
 	const [reply = ''] = await search.ask([user(prompt)]);
 	const list = readList(reply);
 	if (list === null) {
-		search.note({ t: 'fault', id: state, part: 'policy', message: 'It proposed no list of thoughts.' });
+		search.note({ t: 'fault', id: state, part: 'policy', message: 'The policy proposed no list of thoughts.' });
 		return [];
 	}
 	return list.slice(0, params.thoughts).map((thought) => {

@@ -10,7 +10,7 @@ export function findArgumentFaults(transcript: Transcript): Finding[] {
 		findings.push({
 			check: 'arguments',
 			severity: 'error',
-			title: `The arguments of ${call.name} cannot be read`,
+			title: `The arguments of ${call.name} cannot be parsed`,
 			text: `${call.fault}, in ${messageName(message.index)}.`,
 			at: [place],
 			quotes: [{ label: 'Arguments', text: quote(call.text) }],

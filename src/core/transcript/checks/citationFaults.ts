@@ -1,4 +1,4 @@
-import { formatPercent } from '../../../base/format.ts';
+import { formatCounted, formatPercent } from '../../../base/format.ts';
 import { type Finding, listed, messageName, quote } from '../finding.ts';
 import { type Claim, findReferences } from '../references.ts';
 import type { MessagePlace, Transcript } from '../transcript.ts';
@@ -21,7 +21,7 @@ export function findCitationFaults(transcript: Transcript): Finding[] {
 			add(`dangling ${at.message} ${n}`, at, {
 				severity: 'error',
 				title: `[${n}] has no reference`,
-				text: `The answer in ${where} cites [${n}] and lists ${references.length} references.`,
+				text: `The answer in ${where} cites [${n}] but lists ${formatCounted(references.length, 'reference')}.`,
 				quotes: [],
 			});
 		}
@@ -31,14 +31,14 @@ export function findCitationFaults(transcript: Transcript): Finding[] {
 				add(`invented ${url}`, at, {
 					severity: 'error',
 					title: `Reference [${number}] was never retrieved`,
-					text: `${quote(url, 200)} is in the references of ${where}, but in no earlier tool result.`,
+					text: `${quote(url, 200)} is in the references of ${where} but in no earlier tool result.`,
 					quotes: [],
 				});
 			} else if (uses.length === 0 && claims.length > 0) {
 				add(`unused ${at.message} ${url}`, at, {
 					severity: 'info',
 					title: `Reference [${number}] is not cited`,
-					text: `${quote(url, 200)} is listed in ${where}, and nothing cites it.`,
+					text: `${quote(url, 200)} is listed in ${where} but never cited.`,
 					quotes: [],
 				});
 			}
@@ -69,9 +69,7 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 	const share = formatPercent(support ?? 0, 0);
 	const words = absent.slice(0, 8).map((term) => `"${term}…"`);
 	const closest =
-		source === null
-			? ''
-			: ` The cited source that is closest, ${quote(source, 160)}, has ${share} of its terms by weight.`;
+		source === null ? '' : ` The closest cited source, ${quote(source, 160)}, has ${share} of the terms by weight.`;
 	const lacking = words.length === 0 ? '' : ` ${cites.length > 1 ? 'None of them has' : 'It lacks'} ${listed(words)}.`;
 	const elsewhere =
 		better === null
@@ -79,8 +77,8 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 			: ` ${quote(better.url, 160)} (${listed(better.messages.map(messageName))}), which it does not cite, has ${formatPercent(better.support, 0)}.`;
 	return {
 		severity: 'warning',
-		title: `${marks} ${does} not support what ${cites.length > 1 ? 'they are' : 'it is'} cited for`,
-		text: `The claim's words do not occur in what it cites.${closest}${lacking}${elsewhere}`,
+		title: `${marks} ${does} not support the claim`,
+		text: `The words of the claim do not occur in the cited text.${closest}${lacking}${elsewhere}`,
 		quotes,
 	};
 }

@@ -30,7 +30,7 @@ export function findContextGrowth(transcript: Transcript): Finding[] {
 			title: `The context grows ${Math.round(times)}-fold`,
 			text:
 				`The prompt has ${formatCount(first.prompt)} tokens at ${messageName(first.message)} and ${formatCount(largest.prompt)} at ${messageName(largest.message)}.` +
-				(share > 0 ? ` ${share}% of the characters that came in between are tool results.` : ''),
+				(share > 0 ? `${share}% of the characters added in between are tool results.` : ''),
 			at: [{ message: largest.message, call: null }],
 			quotes: [],
 		},

@@ -19,8 +19,8 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 				severity: atEnd ? 'warning' : 'error',
 				title: `${call.name} has no result`,
 				text: atEnd
-					? `The transcript ends with the call of ${call.name} in ${where}: it was not executed.`
-					: `No message answers the call of ${call.name} in ${where}, and the conversation goes on.`,
+					? `The transcript ends with the call of ${call.name} in ${where}; it was not executed.`
+					: `No message answers the call of ${call.name} in ${where}, and the conversation continues.`,
 				at: [place],
 				quotes: [],
 			});
@@ -41,8 +41,8 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 			findings.push({
 				check: 'link',
 				severity: 'error',
-				title: 'A call id is used twice',
-				text: `${call.id} names a call in ${messageName(earlier)} and another in ${where}.`,
+				title: 'Duplicate call id',
+				text: `${call.id} identifies a call in ${messageName(earlier)} and another in ${where}.`,
 				at: [place, { message: earlier, call: null }],
 				quotes: [],
 			});
@@ -55,7 +55,7 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 			check: 'link',
 			severity: 'error',
 			title: 'A result without a call',
-			text: `${messageNameFirst(index)} answers ${id == null ? 'a call' : `the call ${id}`} that no message before it makes.`,
+			text: `${messageNameFirst(index)} answers ${id == null ? 'a call' : `the call ${id}`} that no earlier message makes.`,
 			at: [{ message: index, call: null }],
 			quotes: [],
 		});

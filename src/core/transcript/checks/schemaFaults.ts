@@ -1,3 +1,4 @@
+import { formatCounted } from '../../../base/format.ts';
 import { type MadeCall, madeCalls } from '../calls.ts';
 import { type Finding, listed, messageName } from '../finding.ts';
 import { isTable } from '../pythonValue.ts';
@@ -21,7 +22,7 @@ export function findSchemaFaults(transcript: Transcript): Finding[] {
 				check: 'schema',
 				severity: 'error',
 				title: `${call.name} is not declared`,
-				text: `The file declares ${tools.length} tools, and ${call.name} is none of them.`,
+				text: `The file declares ${formatCounted(tools.length, 'tool')}; ${call.name} is not one of them.`,
 				at: [place],
 				quotes: [],
 			});
@@ -47,7 +48,7 @@ function faultsOf(
 	const common = { check: 'schema', at: [place], quotes: [] } as const;
 	const where = messageName(message.index);
 	if (given === null) {
-		const text = `The arguments of ${call.name} in ${where} are no table of fields.`;
+		const text = `The arguments of ${call.name} in ${where} are not an object.`;
 		return [{ ...common, severity: 'error', title: `${call.name} has no fields`, text }];
 	}
 	const findings: Finding[] = [];
@@ -63,14 +64,14 @@ function faultsOf(
 			...(askers.length > 0 ? [`the validator in ${messageName(askers[0] as number)}`] : []),
 		];
 		const elsewhere = missing
-			.map((name) => misplaced.get(name) && `${name} lies in ${misplaced.get(name)}`)
+			.map((name) => misplaced.get(name) && `${name} is in ${misplaced.get(name)}`)
 			.filter((words) => words !== undefined);
 		findings.push({
 			...common,
 			severity: 'error',
 			title: `${call.name} lacks ${listed(missing)}`,
 			text:
-				`The call in ${where} has no ${missing.join(' and no ')}; ${listed(by)} ${by.length > 1 ? 'ask' : 'asks'} for ${missing.length > 1 ? 'them' : 'it'}.` +
+				`The call in ${where} lacks ${missing.join(' and ')}; ${listed(by)} ${by.length > 1 ? 'require' : 'requires'} ${missing.length > 1 ? 'them' : 'it'}.` +
 				(elsewhere.length > 0 ? ` In it, ${listed(elsewhere)}.` : ''),
 		});
 	}
@@ -88,8 +89,8 @@ function faultsOf(
 		findings.push({
 			...common,
 			severity: 'error',
-			title: `${call.name}: ${path} is no ${expected}`,
-			text: `In ${where}, ${path} should be ${article(expected)} and is ${actual}, by ${known?.source}.`,
+			title: `${call.name}: ${path} is not ${article(expected)}`,
+			text: `In ${where}, ${path} should be ${article(expected)} but is ${actual}, according to ${known?.source}.`,
 		});
 	}
 	for (const name of Object.keys(properties)) {

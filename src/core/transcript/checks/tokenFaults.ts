@@ -23,8 +23,8 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 			findings.push({
 				check: 'tokens',
 				severity: 'warning',
-				title: 'A total of tokens is wrong',
-				text: `${where} reports a total of ${formatCount(usage.total)} tokens; prompt and completion make ${formatCount(usage.prompt + usage.completion)}.`,
+				title: 'Wrong token total',
+				text: `${where} reports a total of ${formatCount(usage.total)} tokens; prompt and completion add up to ${formatCount(usage.prompt + usage.completion)}.`,
 				at,
 				quotes: [],
 			});

@@ -10,8 +10,8 @@ export function findTruncated({ messages }: Transcript): Finding[] {
 		.map(({ index, finishReason }) => ({
 			check: 'truncated',
 			severity: 'warning',
-			title: 'An answer is cut off',
-			text: `The model stopped at the longest allowed length in ${messageName(index)} (${finishReason}).`,
+			title: 'An answer is truncated',
+			text: `The model stopped at the length limit in ${messageName(index)} (${finishReason}).`,
 			at: [{ message: index, call: null }],
 			quotes: [],
 		}));

@@ -68,7 +68,7 @@ function retry(before: MadeCall, after: MadeCall): Finding | null {
 		text:
 			`${where} brings nothing new: ${listed(kept)} ${kept.length > 1 ? 'are' : 'is'} word for word the same as in ${messageName(before.message.index)}` +
 			(moved.length > 0
-				? `, and ${listed(moved)} ${moved.length > 1 ? 'are copies' : 'is a copy'} of what stood elsewhere in it.`
+				? `, and ${listed(moved)} ${moved.length > 1 ? 'are copies' : 'is a copy'} of text elsewhere in it.`
 				: '.'),
 		quotes: [{ label: 'What had failed', text: quote(error) }],
 	};

@@ -42,16 +42,16 @@ export function findUnresolvedCritique(transcript: Transcript): Finding[] {
 				...common,
 				title: unchanged ? 'The critique changed nothing' : 'The critique is carried over',
 				text:
-					(unchanged ? `The answer in ${to} is the one in ${from}, in spite of its critique. ` : '') +
+					(unchanged ? `The answer in ${to} is the same as in ${from}, despite its critique. ` : '') +
 					(names.length > 0
-						? `${listed(names)} of ${from} ${names.length > 1 ? 'stand' : 'stands'} in ${to} word for word.`
+						? `${listed(names)} of ${from} ${names.length > 1 ? 'appear' : 'appears'} verbatim in ${to}.`
 						: ''),
 			});
 		} else if (next.critique === null && i + 1 === revisions.length - 1) {
 			findings.push({
 				...common,
-				title: 'Nobody looked whether the critique was met',
-				text: `The last revision, in ${to}, has no reflection; what ${from} found missing or superfluous stays open.`,
+				title: 'The last revision has no reflection',
+				text: `The last revision, in ${to}, has no reflection, so it is unknown whether it fixes what ${from} found missing or superfluous.`,
 			});
 		}
 	});

@@ -26,21 +26,25 @@ export function clusterAddress(fromRecipe: string | null, environment: Environme
 	if (written === '') {
 		throw new Failure(
 			'missing',
-			'The recipe names no Ray cluster, and RAY_ADDRESS is not set.',
-			`Set "ray": {"address": ...} to the address of the cluster's dashboard, ${example}.`,
+			'The recipe sets no Ray cluster, and RAY_ADDRESS is not set.',
+			`Set "ray": {"address": ...} to the address of the cluster dashboard, ${example}.`,
 		);
 	}
 	const refuse = (why: string) =>
-		new Failure('invalid', `${source} is "${written}": ${why}.`, `Name the cluster's dashboard, ${example}.`);
+		new Failure(
+			'invalid',
+			`${source} is "${written}": ${why}.`,
+			`Use the address of the cluster dashboard, ${example}.`,
+		);
 	if (written === 'auto' || written === 'local')
-		throw refuse('jobs are submitted to a dashboard, which has an address');
-	if (written.startsWith('ray://')) throw refuse('that is the address of the Ray client, not of the dashboard');
+		throw refuse('jobs are submitted to a dashboard, so an address is required');
+	if (written.startsWith('ray://')) throw refuse('this is the address of the Ray client, not of the dashboard');
 	// "head:8265" would be a URL with the scheme "head".
-	if (/^[\w.-]+:\d+$/.test(written)) throw refuse('that is a host and port, not an http address');
+	if (/^[\w.-]+:\d+$/.test(written)) throw refuse('this is a host and port, not an http address');
 	const url = URL.canParse(written) ? new URL(written) : null;
-	if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw refuse('it is no http address');
-	if (url.username !== '' || url.password !== '') throw refuse('it holds a password; set RAY_AUTH_TOKEN instead');
-	if (url.search !== '' || url.hash !== '') throw refuse('it has a query');
+	if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw refuse('not an http address');
+	if (url.username !== '' || url.password !== '') throw refuse('it contains a password; set RAY_AUTH_TOKEN instead');
+	if (url.search !== '' || url.hash !== '') throw refuse('it contains a query');
 	return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
@@ -76,7 +80,7 @@ export async function clusterHeaders(environment: Environment): Promise<Record<s
 			given = null;
 		}
 		if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-			throw new Failure('invalid', 'RAY_JOB_HEADERS is no JSON object of headers.');
+			throw new Failure('invalid', 'RAY_JOB_HEADERS is not a JSON object of headers.');
 		}
 		for (const [name, value] of Object.entries(given)) headers[name] = String(value);
 	}
@@ -94,7 +98,7 @@ async function clusterToken(environment: Environment): Promise<string> {
 		(environment.RAY_AUTH_MODE === 'token' ? join(homedir(), '.ray', 'auth_token') : '');
 	if (path === '') return '';
 	const text = await readNamed(path, { largest: 1 << 16 }).catch((error: unknown) => {
-		throw Failure.from(error, `Cannot read the token of the Ray cluster, ${path}`);
+		throw Failure.from(error, `Cannot read the Ray cluster token, ${path}`);
 	});
 	return text.toString('utf8').trim();
 }

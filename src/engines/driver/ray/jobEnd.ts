@@ -25,7 +25,7 @@ export async function readFailed(sidecar: string, submission: string): Promise<F
 	return new Failure(reason as Reason, message, action);
 }
 
-const log = 'Look at engine.log in the run folder.';
+const log = 'See engine.log in the run folder.';
 
 /** What a job that has ended means for its run. @param told why it gave up, where it has said so */
 export function jobEnd(
@@ -46,8 +46,8 @@ export function jobEnd(
 			status: 'crashed',
 			failure: new Failure(
 				'cancelled',
-				`The job was stopped on the cluster at ${facts.address}, not from here.`,
-				'Resume the run: it goes on from its newest checkpoint.',
+				`The job was stopped on the cluster at ${facts.address}.`,
+				'Resume the run from its newest checkpoint.',
 			),
 		};
 	}
@@ -60,16 +60,16 @@ export function jobEnd(
 			failure: new Failure(
 				'unavailable',
 				`The cluster could not prepare the job: ${words}.`,
-				'Check "pip" of the recipe\'s ray settings, and that the cluster reaches a package index.',
+				'Check "pip" in the ray settings of the recipe, and that the cluster can reach a package index.',
 			),
 		};
 	}
 	if (job.status === 'SUCCEEDED' && facts.silent) return { status: 'finished' };
 	if (job.status === 'SUCCEEDED') {
-		return { status: 'crashed', failure: new Failure('internal', 'The job ended before its run did.', log) };
+		return { status: 'crashed', failure: new Failure('internal', 'The job ended before the run did.', log) };
 	}
 	const action = /JOB_SUPERVISOR/.test(job.error_type ?? '')
-		? 'A node of the cluster was lost. Resume the run: it goes on from its newest checkpoint.'
+		? 'A cluster node was lost. Resume the run from its newest checkpoint.'
 		: log;
 	return { status: 'crashed', failure: new Failure('unavailable', `The job failed on the cluster: ${words}.`, action) };
 }

@@ -140,7 +140,7 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 			if (error instanceof TooLarge) {
 				throw new Failure('full', `The Ray cluster at ${address}: ${error.message}, to ${method} ${path}.`);
 			}
-			const why = timeout.aborted ? 'it did not answer in time' : causeOf(error);
+			const why = timeout.aborted ? 'timed out' : causeOf(error);
 			throw new Failure(
 				'unavailable',
 				`The Ray cluster at ${address} cannot be reached: ${why}.`,
@@ -159,32 +159,32 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		if (status >= 300 && status < 400) {
 			return new Failure(
 				'denied',
-				`${address} sends requests on to another address, which is not followed.`,
-				'Name the address of the dashboard itself, or open a tunnel to it.',
+				`${address} redirects to another address, which is not followed.`,
+				'Use the address of the dashboard itself, or open a tunnel to it.',
 			);
 		}
 		const words = this.redactor.text(lastLine(body.toString('utf8')));
 		if (status === 401 || status === 403) {
 			return new Failure(
 				'denied',
-				`The Ray cluster at ${address} refuses the request: ${words || `status ${status}`}.`,
+				`The Ray cluster at ${address} rejected the request: ${words || `status ${status}`}.`,
 				withheld
-					? `If your credentials are for it, set RAY_ADDRESS=${address}: they are not sent to an address that only a recipe names.`
+					? `If your credentials are meant for it, set RAY_ADDRESS=${address}: credentials are not sent to an address that comes only from a recipe.`
 					: 'Set RAY_AUTH_TOKEN to the token of the cluster.',
 			);
 		}
 		if (status === 404) {
 			return new Failure(
 				'unsupported',
-				`${address} does not answer ${what}: it serves no Jobs API.`,
-				'Name the dashboard of the cluster, and install "ray[default]" there.',
+				`${address} does not support ${what}: it has no Jobs API.`,
+				'Use the dashboard address of the cluster, and install "ray[default]" there.',
 			);
 		}
 		const reason = status >= 500 || status === 429 ? 'unavailable' : 'invalid';
 		return new Failure(
 			reason,
 			`The Ray cluster at ${address} answered ${status} to ${what}: ${words}.`,
-			'Look at the logs of its dashboard and job agents, then resume the run.',
+			'Check the logs of the dashboard and job agents, then resume the run.',
 		);
 	}
 
@@ -195,8 +195,8 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		} catch (error) {
 			throw new Failure(
 				'unavailable',
-				`${this.cluster.address} gave an answer that is no JSON.`,
-				"Check that it is the address of a Ray cluster's dashboard.",
+				`${this.cluster.address} returned a reply that is not JSON.`,
+				'Check that this is the dashboard address of a Ray cluster.',
 				{ cause: error },
 			);
 		}
@@ -204,8 +204,8 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		if (decoded.ok) return decoded.value;
 		throw new Failure(
 			'version',
-			`${this.cluster.address} gave an answer that is not one of Ray's Jobs API: ${decoded.faults[0]?.message}.`,
-			'This program knows the Jobs API of Ray 2.x.',
+			`${this.cluster.address} returned an unexpected Jobs API reply: ${decoded.faults[0]?.message}.`,
+			'Only the Jobs API of Ray 2.x is supported.',
 		);
 	}
 }
@@ -214,13 +214,13 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 function localAdvice(address: string, error: unknown): string | null {
 	const port = localPort(address);
 	if (port === null || (error as { code?: string }).code !== 'ECONNREFUSED') return null;
-	return `To start a cluster on this machine, run "${clusterCommand(port)}" (after pip install "ray[default,train]"); "ray stop" ends it.`;
+	return `To start a cluster on this machine, run "${clusterCommand(port)}" (after pip install "ray[default,train]"). Stop it with "ray stop".`;
 }
 
 function causeOf(error: unknown): string {
 	const { code, message } = error as { code?: string; message?: string };
-	if (code === 'ECONNREFUSED') return 'nothing listens there';
-	if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'its name is not known';
+	if (code === 'ECONNREFUSED') return 'connection refused';
+	if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'unknown host';
 	if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was lost';
 	return (message || code || String(error)).replace(/\.$/, '');
 }

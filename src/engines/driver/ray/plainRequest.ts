@@ -33,7 +33,7 @@ export function plainRequest(address: string, options: PlainRequest): Promise<Pl
 			let bytes = 0;
 			response.on('data', (part: Buffer) => {
 				bytes += part.length;
-				if (bytes > largest) response.destroy(new TooLarge(`the answer has more than ${largest} bytes`));
+				if (bytes > largest) response.destroy(new TooLarge(`the reply has more than ${largest} bytes`));
 				else parts.push(part);
 			});
 			response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts) }));

@@ -64,6 +64,6 @@ export function rayControls({ run, stop, ended, status, course }: RayControlOpti
 
 const noCourse: Pick<RayCourse, 'control'> = {
 	get control(): never {
-		throw new Failure('unavailable', 'The run is still starting.', 'Ask again in a moment.');
+		throw new Failure('unavailable', 'The run is still starting.', 'Try again in a moment.');
 	},
 };

@@ -84,8 +84,9 @@ export class RayCourse {
 	/** The way to the driver on the cluster. Fails with `unavailable` until there is one. */
 	get control(): RemoteControl {
 		if (this.#control !== null) return this.#control;
-		if (this.#isVerl) throw new Failure('unsupported', 'verl answers no requests while it trains.', 'Stop the run.');
-		throw new Failure('unavailable', 'The run has not begun on the cluster yet.', 'Ask again in a moment.');
+		if (this.#isVerl)
+			throw new Failure('unsupported', 'verl does not accept requests during training.', 'Stop the run.');
+		throw new Failure('unavailable', 'The run has not started on the cluster yet.', 'Try again in a moment.');
 	}
 
 	/** Whether what is asked of the cluster's driver names folders that are seen here. */
@@ -184,7 +185,7 @@ export class RayCourse {
 		this.#found = true;
 		this.#ray = ray;
 		this.#request = { ...(await this.#prepare(ray.job, false)), submission_id: ray.job };
-		await this.#event('info', `Found the job ${ray.job} again, which goes on at ${ray.address}.`);
+		await this.#event('info', `Reattached to job ${ray.job}, which is still running at ${ray.address}.`);
 		await this.#tellDevice(`ray (job ${job.status.toLowerCase()})`);
 		return true;
 	}
@@ -208,7 +209,7 @@ export class RayCourse {
 		// Before it is submitted: whoever comes after an end in between finds the job, or that there is none.
 		await this.#updateRay(ray);
 		await this.#offer(request, stopSignal);
-		await this.#event('info', `Submitted the job ${job} to ${ray.address}.`);
+		await this.#event('info', `Submitted job ${job} to ${ray.address}.`);
 		await this.#tellDevice('ray (job pending)');
 	}
 
@@ -231,9 +232,13 @@ export class RayCourse {
 	async #prepare(job: string, resume: boolean): Promise<JobRequest> {
 		const { api, writer, recipe, parentCheckpoint, dist, stopSignal } = this.#options;
 		const ray = recipe.ray;
-		if (ray === undefined) throw new Failure('invalid', 'The recipe of this run has no settings of Ray.');
+		if (ray === undefined) throw new Failure('invalid', 'The recipe of this run has no Ray settings.');
 		if (this.#isVerl && parentCheckpoint !== null) {
-			throw new Failure('unsupported', 'verl does not begin from a checkpoint of this lab.', 'Name it as the model.');
+			throw new Failure(
+				'unsupported',
+				'verl cannot start from a Reasoning Lab checkpoint.',
+				'Set it as the model instead.',
+			);
 		}
 		const notes: string[] = [];
 		const forVerl = async (placed: ResolvedRecipe) => {
@@ -298,8 +303,8 @@ export class RayCourse {
 		const first = ray.folder === null;
 		await this.#updateRay({ ...ray, folder, shared });
 		if (!first) return;
-		const where = shared ? 'and is copied from there' : 'where its checkpoints stay; the rest is told by the log';
-		await this.#event('info', `The run lies in ${folder} on the cluster, ${where}.`);
+		const where = shared ? 'and is copied from there' : 'where its checkpoints stay; only the log is copied';
+		await this.#event('info', `The run folder on the cluster is ${folder}, ${where}.`);
 	}
 
 	async #makeMirror(folder: string, shared: boolean): Promise<Mirror> {
@@ -338,14 +343,14 @@ export class RayCourse {
 			this.#unreachable = true;
 			await this.#event(
 				'warning',
-				`${sight.failure.message} The job goes on there if the cluster lives; trying again.`,
+				`${sight.failure.message} The job keeps running there if the cluster is up; retrying.`,
 			);
 			await this.#tellDevice(`ray (cluster not reached since ${new Date(sight.since).toISOString()})`);
 			return;
 		}
 		if (this.#unreachable) {
 			this.#unreachable = false;
-			await this.#event('info', 'The Ray cluster answers again.');
+			await this.#event('info', 'The Ray cluster responds again.');
 		}
 		const record = this.#record;
 		const status = sight?.kind === 'there' ? sight.job.status.toLowerCase() : 'running';
@@ -382,7 +387,10 @@ export class RayCourse {
 				return;
 			} catch (error) {
 				if (end.aborted) return;
-				await this.#event('warning', `The run did not end by itself: ${Failure.from(error).message} Its job is ended.`);
+				await this.#event(
+					'warning',
+					`The run ended abnormally: ${Failure.from(error).message} Its job is being stopped.`,
+				);
 			}
 		}
 		// Tried as long as the cluster is looked for, too: the loop ends when the job has.
@@ -400,8 +408,8 @@ export class RayCourse {
 		const { address, job } = this.#ray as RayRecord;
 		return new Failure(
 			'unavailable',
-			`The Ray cluster at ${address} cannot be reached, so its job ${job} could not be stopped: it goes on if the cluster lives.`,
-			'Resume the run when the cluster is back: that finds the job again. Then stop it.',
+			`Cannot reach the Ray cluster at ${address}, so its job ${job} could not be stopped; it keeps running if the cluster is up.`,
+			'When the cluster is back, resume the run to reattach to the job. Then stop it.',
 		);
 	}
 
@@ -409,8 +417,8 @@ export class RayCourse {
 		const { address, job } = this.#ray as RayRecord;
 		return new Failure(
 			'unavailable',
-			`The Ray cluster at ${address} does not know the job ${job} any more: its head was lost or started anew.`,
-			'Resume the run: it goes on from its newest checkpoint.',
+			`The Ray cluster at ${address} no longer knows the job ${job}: its head node was lost or restarted.`,
+			'Resume the run from its newest checkpoint.',
 		);
 	}
 

@@ -164,8 +164,8 @@ class RayRun {
 		if (resume && typeof before === 'string' && before !== source) {
 			throw new Failure(
 				'mismatch',
-				`The recipe.json or the reward files of the run ${run} have changed since it began.`,
-				'Put them back, or start a new run from a checkpoint.',
+				`The recipe.json or the reward files of the run ${run} have changed since it started.`,
+				'Restore them, or start a new run from a checkpoint.',
 			);
 		}
 		await checkRewardCopies(run, recipe);

@@ -38,8 +38,8 @@ export class RelayControl implements RemoteControl {
 		if (encoded.length > largestRequest) {
 			throw new Failure(
 				'unsupported',
-				`${method} with ${text.length} characters is too long for a cluster whose storage is not seen from here.`,
-				'Ask for less at once, or set ray.storage to a folder that this machine sees, too.',
+				`${method} with ${text.length} characters is too long for a cluster whose storage is not visible from here.`,
+				'Request less at once, or set ray.storage to a folder that this machine can access too.',
 			);
 		}
 		const id = `${this.#run.submission_id}-ask-${Date.now().toString(36)}-${++this.#count}`;
@@ -57,13 +57,13 @@ export class RelayControl implements RemoteControl {
 				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
 				await pause(this.#pollMs, signal);
 				const job = await this.#api.job(id, signal);
-				if (job === null) throw new Failure('unavailable', `The cluster has lost the request ${method}.`);
+				if (job === null) throw new Failure('unavailable', `The cluster lost the request ${method}.`);
 				if (!isFinal(job.status)) continue;
 				for (const line of (await this.#api.logs(id, signal)).split('\n')) {
 					const frame = readFrame(line);
 					if (frame?.k === 'answer') return answeredValue(method, frame.answer);
 				}
-				throw new Failure('unavailable', `The cluster gave no answer to ${method}: ${job.message ?? job.status}.`);
+				throw new Failure('unavailable', `The cluster did not answer ${method}: ${job.message ?? job.status}.`);
 			}
 		} finally {
 			if (signal.aborted) await this.#api.stop(id).catch(() => undefined);

@@ -84,7 +84,7 @@ export class RequestFolder extends Disposable {
 	async #handle(value: unknown): Promise<unknown> {
 		const { method, params } = decodeOrThrow(requestSchema, value, 'The request');
 		const handler = Object.hasOwn(controlMethods, method) ? this.#handlers[method as keyof ControlHandlers] : undefined;
-		if (handler === undefined) throw new Failure('unsupported', `The engine does not answer ${method}.`);
+		if (handler === undefined) throw new Failure('unsupported', `The engine does not support ${method}.`);
 		const schema = controlMethods[method as ControlMethod].params as unknown as Schema<never>;
 		const decoded = decode(schema, params);
 		if (!decoded.ok) {
@@ -102,10 +102,10 @@ export interface RemoteControl {
 
 /** The value of an answer, or its error as a Failure. */
 export function answeredValue<M extends ControlMethod>(method: M, answer: unknown): ControlResult<M> {
-	const { value, error } = decodeOrThrow(answerSchema, answer, `The answer to ${method}`);
+	const { value, error } = decodeOrThrow(answerSchema, answer, `The reply to ${method}`);
 	if (error !== undefined) throw new Failure(error.reason as Reason, error.message, error.action);
 	const schema = controlMethods[method].result as unknown as Schema<ControlResult<M>>;
-	return decodeOrThrow(schema, value, `The answer to ${method}`);
+	return decodeOrThrow(schema, value, `The reply to ${method}`);
 }
 
 /** Asks through a folder that both sides see. */

@@ -26,8 +26,8 @@ export class FrameReader {
 			if (bytes.length < 2) break;
 			const first = bytes[0] as number;
 			const second = bytes[1] as number;
-			if ((first & 0x70) !== 0) throw new Error('a frame has bits that nobody asked for');
-			if ((second & 0x80) !== 0) throw new Error('a frame of a server is masked');
+			if ((first & 0x70) !== 0) throw new Error('a frame has reserved bits set');
+			if ((second & 0x80) !== 0) throw new Error('a frame from the server is masked');
 			let length = second & 0x7f;
 			let start = 2;
 			if (length === 126) {
@@ -94,7 +94,7 @@ export function listenToTexts(address: string, { headers, signal, onText }: Text
 				.digest('base64');
 			if (response.headers['sec-websocket-accept'] !== expected) {
 				socket.destroy();
-				reject(new Error('the other side speaks no web socket'));
+				reject(new Error('the server did not accept the WebSocket upgrade'));
 				return;
 			}
 			signal.addEventListener('abort', () => socket.destroy(), { once: true });

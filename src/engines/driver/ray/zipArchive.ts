@@ -60,7 +60,11 @@ export async function zipArchive(entries: readonly ZipEntry[]): Promise<Buffer> 
 		parts.push(local);
 		offset += local.length;
 		if (offset > largestArchive) {
-			throw new Failure('full', 'What the job needs has more than 2 GB.', 'Put the data where the cluster sees it.');
+			throw new Failure(
+				'full',
+				'The files that the job needs exceed 2 GB.',
+				'Put the data where the cluster can read it.',
+			);
 		}
 	}
 	const list = Buffer.concat(directory);

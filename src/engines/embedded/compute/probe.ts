@@ -29,12 +29,12 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 			tried.push({ provider, error: error instanceof Error ? error.message : String(error) });
 		}
 	}
-	throw new Failure('unavailable', `None of the execution providers ${providers.join(', ')} works here.`);
+	throw new Failure('unavailable', `None of the execution providers ${providers.join(', ')} works on this machine.`);
 }
 
 async function checkGradient(provider: ProviderName, tensors: Tensors): Promise<void> {
 	if (!(await supportedProviders()).includes(runtimeNames[provider])) {
-		throw new Error('this build of the runtime does not have it');
+		throw new Error('this build of the runtime does not include it');
 	}
 	const actual = await smallGradient(provider, tensors);
 	const expected = await smallGradient('cpu', tensors);
@@ -64,8 +64,8 @@ async function checkSpeed(
 	const own = await gradientTime(provider, tensors, shape, rows);
 	const processor = (await gradientTime('cpu', tensors, shape, rows)) / workers;
 	if (own <= processor) return;
-	const figures = `${own.toFixed(1)} against ${processor.toFixed(1)} ms for ${rows} rows`;
-	throw new Error(`the processor is faster for this model (${figures})`);
+	const figures = `${own.toFixed(1)} vs. ${processor.toFixed(1)} ms for ${rows} rows`;
+	throw new Error(`the CPU is faster for this model (${figures})`);
 }
 
 /** Milliseconds of a gradient whose program is compiled and warm. */

@@ -37,7 +37,7 @@ async function load(): Promise<typeof Ort> {
 		throw new Failure(
 			'unavailable',
 			`onnxruntime-node could not be loaded for ${process.platform} ${process.arch}.`,
-			'Install the package again, or use the pytorch engine.',
+			'Reinstall the package, or use the pytorch engine.',
 			{ cause },
 		);
 	}

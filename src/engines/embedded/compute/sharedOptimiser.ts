@@ -95,7 +95,7 @@ export class SharedOptimiser {
 		if (!Number.isFinite(norm)) {
 			throw new Failure(
 				'invalid',
-				'Training diverged: the gradient of an update is not a finite number; the weights before it are kept.',
+				'Training diverged: the gradient of an update is not finite; the weights before the update are kept.',
 				'Lower learning_rate or max_grad_norm, then start a new run from a checkpoint.',
 			);
 		}

@@ -113,7 +113,7 @@ export class WorkerPool {
 			: new Failure(
 					'internal',
 					`A compute worker stopped: ${error instanceof Error ? error.message : String(error)}.`,
-					'Resume the run from its last checkpoint; with less memory, choose fewer workers or smaller batches.',
+					'Resume the run from its last checkpoint; if memory is short, use fewer workers or smaller batches.',
 					{ cause: error },
 				);
 		for (const member of this.#members) {

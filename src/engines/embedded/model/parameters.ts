@@ -100,14 +100,14 @@ export function initialParameters(shape: ModelShape, seed: number): Float32Array
 export function checkShape(shape: ModelShape): void {
 	for (const [name, size] of Object.entries(shape)) {
 		if (!Number.isInteger(size) || size < 1) {
-			throw new Failure('invalid', `The model's ${name} is ${size}.`, 'Give a whole number of at least 1.');
+			throw new Failure('invalid', `The model's ${name} is ${size}.`, 'Use an integer of at least 1.');
 		}
 	}
 	if (shape.width % shape.heads !== 0) {
 		throw new Failure(
 			'invalid',
 			`The model's width ${shape.width} is not a multiple of its ${shape.heads} heads.`,
-			'Choose a width that the number of heads divides.',
+			'Choose a width that is divisible by the number of heads.',
 		);
 	}
 }

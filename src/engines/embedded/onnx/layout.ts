@@ -29,7 +29,7 @@ export function broadcastShape(a: Shape, b: Shape): Dim[] {
 		const y = b[i - rank + b.length] ?? 1;
 		if (x === y || y === 1) return x;
 		if (x === 1) return y;
-		throw new TypeError(`Shapes [${a.join()}] and [${b.join()}] do not go together`);
+		throw new TypeError(`Shapes [${a.join()}] and [${b.join()}] are incompatible`);
 	});
 }
 

@@ -22,7 +22,7 @@ export class BarrenWatch {
 	note(dead: readonly boolean[]): void {
 		this.#barren = dead.every((one) => one) ? this.#barren + 1 : 0;
 		if (this.#barren !== barrenBatches) return;
-		const message = `In ${barrenBatches} batches in a row every group had equal rewards, so nothing was learned.`;
+		const message = `In ${barrenBatches} consecutive batches, all rewards were equal within every group, so there was no gradient.`;
 		this.#host.alert('warning', `${message} The problems may be too hard or too easy, or the rewards too coarse.`);
 	}
 }

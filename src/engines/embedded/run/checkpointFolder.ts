@@ -96,7 +96,7 @@ export async function writeCheckpointFiles(
 }
 
 function damaged(folder: string, why: string): Failure {
-	return new Failure('corrupt', `The checkpoint ${folder} is damaged: ${why}.`, 'Take another checkpoint.');
+	return new Failure('corrupt', `The checkpoint ${folder} is damaged: ${why}.`, 'Use another checkpoint.');
 }
 
 const maxStateBytes = 16 * 1024 * 1024;
@@ -107,7 +107,7 @@ async function readWhole(folder: string, name: string, maxBytes: number): Promis
 	const handle = await openRegular(folder, name);
 	try {
 		const { size } = await handle.stat();
-		if (size > maxBytes) throw damaged(folder, `${name} is larger than a checkpoint's (${size} bytes)`);
+		if (size > maxBytes) throw damaged(folder, `${name} is too large for a checkpoint (${size} bytes)`);
 		return await handle.readFile();
 	} finally {
 		await handle.close();
@@ -121,7 +121,7 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 		throw new Failure(
 			'missing',
 			`${folder} is not a checkpoint of the embedded engine: it has no ${checkpointFiles.state}.`,
-			'Name a folder such as <run>/checkpoints/step_000100.',
+			'Select a folder such as <run>/checkpoints/step_000100.',
 		);
 	});
 	let value: unknown;
@@ -134,8 +134,8 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 	if (engine === 'pytorch') {
 		throw new Failure(
 			'unsupported',
-			`${folder} is a checkpoint of the PyTorch engine, and this needs one of the embedded engine.`,
-			'It is a model folder as Hugging Face writes them: take a program that reads these.',
+			`${folder} is a checkpoint of the PyTorch engine; this requires one of the embedded engine.`,
+			'It is a Hugging Face model folder: use a program that reads those.',
 		);
 	}
 	if (typeof format === 'number' && format > checkpointFormat) {
@@ -152,7 +152,7 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 /** Reads a checkpoint and checks every file against the sizes and hashes of state.json. Throws `missing`, `corrupt`, `version`. */
 export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> {
 	const state = await readCheckpointState(folder);
-	if ((await readManifest(folder)) === null) throw damaged(folder, 'files are missing or cut short');
+	if ((await readManifest(folder)) === null) throw damaged(folder, 'files are missing or truncated');
 	const read = async (name: string): Promise<Buffer> => {
 		const expected = state.files[name];
 		if (!expected) throw damaged(folder, `${checkpointFiles.state} does not list ${name}`);
@@ -194,8 +194,8 @@ function flatten(
 		if (!tensor || tensor.shape.join() !== shape.join()) {
 			throw new Failure(
 				'mismatch',
-				`The checkpoint ${checkpoint.folder} is of another model: it has no ${prefix}${name} of shape [${shape.join(', ')}].`,
-				'Take a checkpoint of a run with the same model.',
+				`The checkpoint ${checkpoint.folder} belongs to a different model: it has no ${prefix}${name} of shape [${shape.join(', ')}].`,
+				'Use a checkpoint of a run with the same model.',
 			);
 		}
 		return tensor.data;

@@ -103,7 +103,7 @@ export class PolicyService implements PolicyAnswers {
 			throw new Failure(
 				'unsupported',
 				`This checkpoint has no ${head} head.`,
-				`Train one by a stage of type "${stageOfHead[head]}", or name a checkpoint that has one.`,
+				`Train one in a "${stageOfHead[head]}" stage, or select a checkpoint that has one.`,
 			);
 		}
 		const values = rows.length === 0 ? [] : await this.#access(() => this.#learner.values(rows, head));
@@ -148,7 +148,7 @@ export class PolicyService implements PolicyAnswers {
 	}
 
 	#tooLong(what: string): Failure {
-		return new Failure('invalid', `${what} does not fit the context of ${this.#learner.shape.context} tokens.`);
+		return new Failure('invalid', `${what} does not fit into the context of ${this.#learner.shape.context} tokens.`);
 	}
 
 	#checkRows(rows: number): void {

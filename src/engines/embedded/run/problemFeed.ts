@@ -104,7 +104,7 @@ export class ProblemFeed {
 				throw new Failure(
 					'invalid',
 					`${this.#source.name}: the last ${patience} rows were all left out (${result}).`,
-					'Set a larger "context" in the recipe\'s model or a smaller "max_completion_length" in its stages, or use other data.',
+					'Set a larger "context" in the model of the recipe or a smaller "max_completion_length" in its stages, or use other data.',
 				);
 			}
 		}

@@ -29,7 +29,7 @@ export function resolveModel(
 ): ModelAndTokenizer {
 	const wanted = 'path' in recipe.model ? null : recipe.model;
 	if (weights === null) {
-		if (wanted === null) throw new Failure('internal', 'A model folder was not opened.');
+		if (wanted === null) throw new Failure('internal', 'The model folder is not open.');
 		const made = newModel(recipe, wanted, source, imitation.texts);
 		const [teacher] = imitation.teachers.values();
 		const tokenizer = teacher === undefined ? made.tokenizer : taught(recipe, source, teacher);
@@ -42,21 +42,23 @@ export function resolveModel(
 	const other = (what: string) =>
 		new Failure(
 			'mismatch',
-			`The checkpoint ${weights.folder} is of another model: ${what}.`,
-			'Take a checkpoint that fits the recipe, or change the recipe.',
+			`The checkpoint ${weights.folder} belongs to a different model: ${what}.`,
+			'Use a checkpoint that matches the recipe, or change the recipe.',
 		);
 	if (tokenizer.size !== shape.vocabulary) {
 		throw other(`its tokenizer has ${tokenizer.size} symbols, its weights ${shape.vocabulary}`);
 	}
 	for (const size of ['layers', 'width', 'heads', 'feedForward', 'context'] as const) {
 		const value = wanted?.[size];
-		if (value != null && value !== shape[size]) throw other(`its ${size} is ${shape[size]}, the recipe's ${value}`);
+		if (value != null && value !== shape[size])
+			throw other(`its ${size} is ${shape[size]}, that of the recipe ${value}`);
 	}
 	if (templateTags(recipe.template).join() !== tokenizer.tags.join()) {
 		throw other(`its template has the tags ${tokenizer.tags.join(' ') || '(none)'}`);
 	}
 	const missing = built.symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
-	if (missing !== undefined) throw other(`its vocabulary lacks ${JSON.stringify(missing)}, which the dataset has`);
+	if (missing !== undefined)
+		throw other(`its vocabulary lacks ${JSON.stringify(missing)}, which occurs in the dataset`);
 	return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
 }
 
@@ -66,13 +68,14 @@ function taught(recipe: ResolvedRecipe, source: ProblemSource, teacher: StoredCh
 	const fault = (what: string) =>
 		new Failure(
 			'mismatch',
-			`The teacher ${teacher.folder} does not fit the recipe: ${what}.`,
-			'Take a teacher that was trained on such data, or imitate its completions by "data".',
+			`The teacher ${teacher.folder} does not match the recipe: ${what}.`,
+			'Use a teacher trained on such data, or imitate its completions through "data".',
 		);
 	if (templateTags(recipe.template).join() !== tokenizer.tags.join()) {
 		throw fault(`its template has the tags ${tokenizer.tags.join(' ') || '(none)'}`);
 	}
 	const missing = vocabularyFor(recipe, source).symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
-	if (missing !== undefined) throw fault(`its vocabulary lacks ${JSON.stringify(missing)}, which the dataset has`);
+	if (missing !== undefined)
+		throw fault(`its vocabulary lacks ${JSON.stringify(missing)}, which occurs in the dataset`);
 	return tokenizer;
 }

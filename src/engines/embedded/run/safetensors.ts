@@ -64,7 +64,7 @@ export function decodeSafetensors(file: Buffer, what: string): Map<string, Named
 		new Failure('corrupt', `${what} is damaged: ${why}.`, 'Resume from another checkpoint.');
 	if (file.length < 8) throw broken('it is shorter than its header');
 	const length = Number(file.readBigUInt64LE(0));
-	if (length > safetensorsHeader || 8 + length > file.length) throw broken('it is shorter than its header says');
+	if (length > safetensorsHeader || 8 + length > file.length) throw broken('it is shorter than its header declares');
 	let header: unknown;
 	try {
 		header = parseBoundedJson(file.toString('utf8', 8, 8 + length));
@@ -79,11 +79,11 @@ export function decodeSafetensors(file: Buffer, what: string): Map<string, Named
 		if (name === '__metadata__') continue;
 		if (!isEntry(entry)) throw broken(`the entry of ${JSON.stringify(name)} is malformed`);
 		if (entry.dtype !== 'F32') {
-			throw new Failure('unsupported', `${what} holds ${entry.dtype} tensors; this engine reads F32.`);
+			throw new Failure('unsupported', `${what} contains ${entry.dtype} tensors; this engine reads F32.`);
 		}
 		const [from, to] = entry.data_offsets;
 		const size = entry.shape.reduce((a, b) => a * b, 1);
-		if (to - from !== size * 4) throw broken(`the size of ${JSON.stringify(name)} does not fit its shape`);
+		if (to - from !== size * 4) throw broken(`the size of ${JSON.stringify(name)} does not match its shape`);
 		if (start + to > file.length) throw broken('it ends before its last tensor');
 		// Tensors that share bytes would take more memory than the file has.
 		taken += to - from;

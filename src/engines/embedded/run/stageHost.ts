@@ -85,6 +85,6 @@ export function checkFinite(result: Pick<UpdateResult, 'loss' | 'gradNorm'>, ste
 	throw new Failure(
 		'invalid',
 		`Training diverged: the gradient of step ${step} is not a finite number.`,
-		'Lower the learning rate, then start from a checkpoint before it.',
+		'Lower the learning rate, then start from a checkpoint before this step.',
 	);
 }

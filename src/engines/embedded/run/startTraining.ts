@@ -76,7 +76,7 @@ function check({ recipe, dataset }: StartOptions): void {
 		throw new Failure('unsupported', `The embedded engine cannot run a recipe of the "${recipe.engine}" engine.`);
 	}
 	for (const stage of recipe.stages) {
-		const action = 'Set "engine" to "pytorch", which has it.';
+		const action = 'Set "engine" to "pytorch", which supports it.';
 		if (stage.type === 'grpo' && !(embeddedLossTypes as readonly string[]).includes(stage.loss_type)) {
 			throw new Failure('unsupported', `The embedded engine has no loss_type "${stage.loss_type}".`, action);
 		}

@@ -14,7 +14,7 @@ from .link.messages import SOCKET_VARIABLE, TOKEN_VARIABLE
 from .link.transport import connect
 from .loading import loading
 
-USAGE = f"The trainer is started by an engine, which puts {SOCKET_VARIABLE} and {TOKEN_VARIABLE} into its environment."
+USAGE = f"The trainer is started by an engine, which sets {SOCKET_VARIABLE} and {TOKEN_VARIABLE} in its environment."
 
 
 def main() -> int:
@@ -29,7 +29,7 @@ def main() -> int:
             from .course.environment import joined_world
             from .course.run import run
     except ImportError as error:
-        print(f"The Python {sys.executable} lacks what training needs: {error}.", file=sys.stderr)
+        print(f"The Python {sys.executable} lacks packages for training: {error}.", file=sys.stderr)
         print("Run Set Up PyTorch Engine, or install reasoning-lab-trainer into it.", file=sys.stderr)
         return 2
     world = joined_world()

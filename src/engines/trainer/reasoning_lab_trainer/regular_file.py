@@ -23,14 +23,14 @@ def open_regular(path: Path) -> BinaryIO:
         raise Failure("missing", f"There is no file {path}.", 'Correct the "path".') from error
     except PermissionError as error:
         raise Failure(
-            "denied", f"{path} cannot be read: no permission.", "Give yourself the right to read it."
+            "denied", f"{path} cannot be read: no permission.", "Change the permissions of the file."
         ) from error
     except OSError as error:
-        raise Failure("invalid", f"{path} is not a regular file.", "Name a file.") from error
+        raise Failure("invalid", f"{path} is not a regular file.", "Use a file.") from error
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
     file.close()
-    raise Failure("invalid", f"{path} is not a regular file.", "Name a file.")
+    raise Failure("invalid", f"{path} is not a regular file.", "Use a file.")
 
 
 def read_regular(path: Path, largest: int) -> bytes:
@@ -38,5 +38,5 @@ def read_regular(path: Path, largest: int) -> bytes:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > largest:
-            raise Failure("unsupported", f"{path} has {size} bytes, more than the {largest} that are read.")
+            raise Failure("unsupported", f"{path} has {size} bytes, more than the maximum of {largest}.")
         return file.read(largest + 1)

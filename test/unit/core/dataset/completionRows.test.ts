@@ -43,7 +43,7 @@ test('a faulty line is named', () => {
 	refused(/line 1, has no column "q"/, { c: '2' });
 	refused(/line 1, has an empty "q"/, { q: ' ', c: '2' });
 	refused(/line 2, has no column "c"/, good, { q: '1', a: '2' });
-	refused(/line 1, has a "c" that is not a text/, { q: '1', c: [{ role: 'assistant' }] });
+	refused(/line 1, has a "c" that is not a string/, { q: '1', c: [{ role: 'assistant' }] });
 	refused(/line 1, has an empty "c"/, { q: '1', c: '' });
 	refused(/line 1, has no "a"/, { q: '1', s: '2' });
 	refused(/line 1, has an "a" that cannot be compared/, { q: '1', c: '2', a: {} });

@@ -42,7 +42,7 @@ test('a faulty line is named, and so is a file without texts', () => {
 	refused(`${lines({ text: 'a' })}\n{`, /line 2, is not JSON/);
 	refused('["a"]', /line 1, is not a JSON object/);
 	refused(lines({ texts: 'a' }), /has no column "text"/);
-	refused(lines({ text: 3 }), /has a "text" that is not a text/);
+	refused(lines({ text: 3 }), /has a "text" that is not a string/);
 	refused(lines({ text: 'a<eos>' }), /reserved symbol <eos>/);
 	refused('\n\n', /has no texts/);
 	refused(lines({ text: 'a' }), /all 1 are held out/, { ...settings, heldOutShare: 1 });

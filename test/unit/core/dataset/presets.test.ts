@@ -40,7 +40,7 @@ describe('known datasets', () => {
 		assert.match(message('gsm8k', { question: 'How many?', answer: 'Six.' }), /3 has an "answer" without "####"/);
 		assert.match(message('gsm8k', { question: 'How many?' }), /has no column "answer" \(it has question\)/);
 		assert.match(message('math', { problem: 'Half?', solution: 'It is 3.' }), /without \\boxed\{\} around its answer/);
-		assert.match(message('countdown', { nums: '1,2', target: 3 }), /no list of whole numbers/);
+		assert.match(message('countdown', { nums: '1,2', target: 3 }), /not a list of integers/);
 		assert.match(message('humaneval', { task_id: 1 }), /has no column "prompt"/);
 		assert.match(message('aime', { problem: 'Find 1.', answer: {} }), /cannot be compared/);
 	});

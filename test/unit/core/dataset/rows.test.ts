@@ -55,10 +55,10 @@ describe('rows of a dataset', () => {
 		['{"question":"x","answer":"y"}', /line 3, has no column "prompt" \(it has question, answer\)\./],
 		['{"prompt":"x"}', /line 3, has no column "answer"/],
 		['{}', /line 3, has no column "prompt" \(it has none\)/],
-		['{"prompt":3,"answer":"y"}', /"prompt" that is neither a text nor messages of system and user/],
+		['{"prompt":3,"answer":"y"}', /"prompt" that is neither a string nor messages of system and user/],
 		[
 			'{"prompt":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}],"answer":"y"}',
-			/neither a text nor/,
+			/neither a string nor/,
 		],
 		['{"prompt":" ","answer":"y"}', /an empty "prompt"/],
 		['{"prompt":"x","answer":{}}', /"answer" that cannot be compared/],

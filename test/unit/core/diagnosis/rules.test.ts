@@ -163,7 +163,7 @@ describe('dead groups', () => {
 			assert.doesNotMatch(message, /\b(right|wrong)\b/);
 		}
 		const judged = only({ metrics: rows(60, dead), steps: steps(60, [...fill(group(), 9), alive]) });
-		assert.match(judged.message, /no completion is right/);
+		assert.match(judged.message, /no completion is correct/);
 	});
 
 	it('are no matter while they are few, or for a moment', () => {

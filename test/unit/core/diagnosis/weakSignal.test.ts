@@ -34,7 +34,7 @@ describe('a stage that begins without entropy', () => {
 		const [alert, ...more] = alertsOf({ metrics: cold(), steps: steps(60, [right, wrong, alive]) }, sums());
 		assert.equal(alert?.id, 'entropy-collapse');
 		assert.deepEqual(more, []);
-		assert.match(alert?.message ?? '', /began this stage with hardly any entropy.* 50% of the groups/);
+		assert.match(alert?.message ?? '', /started this stage with almost no entropy.* 50% of the groups/);
 		assert.deepEqual(alert?.recipe?.edits, [{ path: ['stages', 0, 'temperature'], value: 2.5 }]);
 	});
 
@@ -94,7 +94,7 @@ describe('problems of which none is ever right', () => {
 	});
 });
 
-describe('a reward that pulls away from right answers', () => {
+describe('a reward that pulls away from correct answers', () => {
 	const run: DiagnosisRun = { ...ownRun, rewards: [...ownRun.rewards, { name: 'style', weight: 20 }] };
 	const course = (accuracy: (i: number) => number, style: (i: number) => number) =>
 		rows(100, (i) => ({

@@ -92,19 +92,19 @@ describe('published step-labelled data', () => {
 
 	it('what is broken is said in words', () => {
 		for (const [value, reason] of [
-			[null, /in no known form/],
-			[[], /in no known form/],
-			['text', /in no known form/],
-			[{ question: {}, label: {} }, /no line of PRM800K \(question\.problem\)/],
-			[{ question: { problem: 'p' }, label: { steps: [{ completions: [{ text: 1 }] }] } }, /no line of PRM800K/],
+			[null, /not in a known step-label format/],
+			[[], /not in a known step-label format/],
+			['text', /not in a known step-label format/],
+			[{ question: {}, label: {} }, /not a PRM800K line \(question\.problem\)/],
+			[{ question: { problem: 'p' }, label: { steps: [{ completions: [{ text: 1 }] }] } }, /not a PRM800K line/],
 			[{ prompt: 'p', completions: ['a'], labels: [] }, /1 completions and 0 labels/],
 			[{ prompt: 'p', completions: ['a'], labels: ['yes'] }, /labels\[0\]/],
 			[{ input: 'p Step 1: a', label: 'p Step 1: a' }, /has no step/],
-			[{ input: 'p Step 1: a \u043a\u0438', label: 'p Step 1: b +' }, /labels of another text/],
-			[{ input: 'p Step 1: a \u043a\u0438', label: 'p Step 1: a ?' }, /labels of another text/],
+			[{ input: 'p Step 1: a \u043a\u0438', label: 'p Step 1: b +' }, /labels whose text differs/],
+			[{ input: 'p Step 1: a \u043a\u0438', label: 'p Step 1: a ?' }, /labels whose text differs/],
 			[{ input: 'p a \u043a\u0438', label: 'p a +' }, /no "Step 1:"/],
-			[{ problem: 'p', steps: ['a'], label: 1 }, /calls step 1 wrong and has 1/],
-			[{ problem: 'p', steps: ['a'], label: -2 }, /no line of ProcessBench/],
+			[{ problem: 'p', steps: ['a'], label: 1 }, /labels step 1 as wrong, but has 1 step/],
+			[{ problem: 'p', steps: ['a'], label: -2 }, /not a ProcessBench line/],
 		] as const) {
 			const samples = readStepSamples(value);
 			assert.ok(

@@ -287,17 +287,17 @@ describe('the estimate of a recipe', () => {
 		const smaller = estimateRecipe(recipe({ pytorch: { microBatch: size } }), facts);
 		assert.deepEqual([smaller.fits, smaller.advice], [true, null]);
 		assert.equal(estimateRecipe(recipe({ pytorch: { microBatch: 2 * size } }), facts).fits, false);
-		assert.match(estimateRecipe(recipe(), { ...facts, deviceBytes: 2 ** 30 }).advice ?? '', /take a smaller model/);
+		assert.match(estimateRecipe(recipe(), { ...facts, deviceBytes: 2 ** 30 }).advice ?? '', /use a smaller model/);
 	});
 
 	it('says what was assumed', () => {
 		const notes = (changes: object, more: Partial<MemoryFacts> = {}) =>
 			estimateRecipe(recipe(changes), { ...facts, ...more }).notes.join('\n');
-		assert.match(notes({}), /Prompts are taken to have 256 tokens/);
+		assert.match(notes({}), /Assumes prompts of 256 tokens/);
 		assert.match(notes({}), /as long as "maxLength" \(1024 tokens\)/);
 		assert.equal(notes({}, { promptTokens: 100, textTokens: 200 }), '');
 		assert.match(notes({ pytorch: { processes: 2 } }), /was not measured/);
-		assert.match(notes({ pytorch: { lora: { targets: ['q_proj'] } } }), /as if every matrix had one/);
+		assert.match(notes({ pytorch: { lora: { targets: ['q_proj'] } } }), /an adapter on every matrix/);
 		const odd = shapeOfConfig({ ...published[0]?.[2], model_type: 'strange' }, 'config');
 		assert.match(notes({}, { model: odd }), /The family "strange" is not known here/);
 	});

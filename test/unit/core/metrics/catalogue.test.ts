@@ -74,13 +74,13 @@ describe('the metric catalog', () => {
 	it('explains the loss by its type', () => {
 		const loss = (lossType: (typeof lossTypes)[number]) =>
 			describeMetric('loss', { stage: 'grpo', lossType, beta: 0 }).explanation;
-		assert.match(loss('grpo'), /gives 0: a loss of 0 is no fault/);
+		assert.match(loss('grpo'), /gives 0: a loss of 0 is expected/);
 		for (const type of ['bnpo', 'dapo', 'dr_grpo'] as const)
 			assert.match(loss(type), /minus the mean advantage weighted by completion length/);
 		assert.match(describeMetric('loss', { stage: 'sft' }).explanation, /likelihood/);
 		for (const stage of ['dpo', 'reward-model'] as const)
 			assert.match(describeMetric('loss', { stage }).explanation, /0\.693/);
-		assert.match(loss('cispo'), /log-probabilities themselves/);
+		assert.match(loss('cispo'), /log-probabilities directly/);
 		assert.doesNotMatch(loss('dapo'), /KL/);
 		assert.match(describeMetric('loss', { lossType: 'dapo', beta: 0.1 }).explanation, /KL term/);
 		assert.match(

@@ -151,11 +151,11 @@ describe('a loop while accuracy rises', () => {
 			'';
 		assert.match(
 			message('mesure'),
-			/"rising" names the stage "mesure", and the loop has none: did you mean "measure"\?/,
+			/"rising" names the stage "mesure", but the loop has no such stage: did you mean "measure"\?/,
 		);
 		assert.match(message('search'), /which measures no held-out accuracy/);
 		const skipIf = { stage: 'base', heldOutAccuracy: 0.9 };
-		assert.match(message('measure', { skipIf }), /skips its stages by "rising", and this one has a "skipIf"/);
+		assert.match(message('measure', { skipIf }), /skips its stages by "rising", but this stage has its own "skipIf"/);
 	});
 });
 
@@ -200,19 +200,19 @@ describe('a loop is refused', () => {
 			'with two stages of one name',
 			[base, { ...loop, stages: [exporting, learn, value, { ...measure, name: 'learn' }] }],
 			'stages[1].stages[3].name',
-			/Two stages are called "learn/,
+			/Two stages are named "learn/,
 		],
 		[
 			'with the name of a stage outside',
 			[base, { ...loop, stages: [{ ...sft, name: 'base' }] }],
 			'stages[1].stages[0].name',
-			/Two stages are called "base"/,
+			/Two stages are named "base"/,
 		],
 		[
 			'with a name that a stage outside has once it is written out',
 			[base, loop, { ...grpo, name: 'learn-2', from: 'base' }],
 			'stages[2].name',
-			/Two stages are called "learn-2"/,
+			/Two stages are named "learn-2"/,
 		],
 		[
 			'with a stage without a name',
@@ -230,7 +230,7 @@ describe('a loop is refused', () => {
 			'with a round of its stages own',
 			[base, { ...loop, stages: [{ ...sft, name: 'a', round: { of: 'a', number: 3 } }] }],
 			'stages[1].stages[0].round',
-			/is what the loop itself says/,
+			/is set by the loop itself/,
 		],
 		[
 			'where no stage has a name',
@@ -248,7 +248,7 @@ describe('a loop is refused', () => {
 			'and what it is not: a stage that takes of the round before',
 			[base, { ...grpo, name: 'rl', from: { previous: 'base' } }],
 			'stages[1].from',
-			/the stage is in no loop: name a "stage"/,
+			/the stage is not in a loop: name a "stage"/,
 		],
 	];
 	for (const [what, stages, path, message] of refused) {

@@ -46,7 +46,7 @@ test('nobody branches where the policy cannot go on, or where tokens are not tho
 	assert.equal(whyNoBranch(told, true), null);
 	assert.match(whyNoBranch(told, false) ?? '', /does not go on/);
 	assert.match(whyNoBranch(sample(), true) ?? '', /were not recorded/);
-	assert.match(whyNoBranch({ ...told, text: '<think>42' }, true) ?? '', /not those of its text/);
+	assert.match(whyNoBranch({ ...told, text: '<think>42' }, true) ?? '', /do not match the text/);
 	const cut = { ...told, text: '4' };
 	assert.equal(whyNoBranch(cut, true), null, 'a text that was cut off');
 });

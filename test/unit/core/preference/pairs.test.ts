@@ -76,7 +76,7 @@ test('columns have the names that the recipe gives them, and only a reward model
 test('what is wrong with a file is said with its line', () => {
 	const good = '{"prompt": "p", "chosen": "a", "rejected": "b"}';
 	const cases: readonly [string, RegExp][] = [
-		[`${good}\n\n[1]`, /pairs\.jsonl, line 3: is not a JSON object\..*three texts on each line/],
+		[`${good}\n\n[1]`, /pairs\.jsonl, line 3: is not a JSON object\..*three strings on each line/],
 		[`${good}\n{"prompt": "p", "chosen": "a"}`, /line 2: has no column "rejected"/],
 		[`{"prompt": "p", "chosen": [], "rejected": "b"}`, /line 1: "chosen" is not a text/],
 		[`{"chosen": "a", "rejected": "b"}`, /line 1: has no column "prompt"/],

@@ -36,7 +36,7 @@ describe('names', () => {
 			{ ...grpo, name: 'Cold', from: 'cold' },
 		]);
 		assert.equal(fault?.path, 'stages[1].name');
-		assert.match(fault?.message ?? '', /Two stages are called "cold"/);
+		assert.match(fault?.message ?? '', /Two stages are named "cold"/);
 	});
 });
 

@@ -192,7 +192,7 @@ describe('resolving a recipe', () => {
 		const process = { type: 'process-reward-model' };
 		const labels = { path: 'steps.jsonl' };
 		assert.deepEqual(fault(process), []);
-		assert.match(fault({ ...process, split: 'stanzas' }).join(), /stages.0.split: There is no rule "stanzas"/);
+		assert.match(fault({ ...process, split: 'stanzas' }).join(), /stages.0.split: Unknown rule "stanzas"/);
 		assert.match(fault({ ...process, split: 'completion' }).join(), /leaves one step/);
 		assert.match(
 			fault({ ...process, labels, completions: 4 }).join(),

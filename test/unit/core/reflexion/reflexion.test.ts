@@ -79,13 +79,10 @@ describe('research by Reflexion', () => {
 		];
 		const { outcome, asked, faults } = await research([...bad, reply({ answer: 'At last.' })]);
 		assert.deepEqual([outcome.stop, outcome.answer, asked.length], ['solved', 'At last.', 5]);
-		assert.match(
-			faults[0] ?? '',
-			/^The draft does not fit, it is asked for again: The reply has no JSON object with "answer"/,
-		);
-		assert.match(faults[1] ?? '', /- reflection\.missing: must be a list of texts/);
+		assert.match(faults[0] ?? '', /^The draft does not fit, retrying: The reply has no JSON object with "answer"/);
+		assert.match(faults[1] ?? '', /- reflection\.missing: must be a list of strings/);
 		assert.match(faults[2] ?? '', /- answer: must not be empty\n.*- reflection: .*\n- search_queries: must be a list/s);
-		assert.match(faults[3] ?? '', /ends before the object does/);
+		assert.match(faults[3] ?? '', /ends inside the object/);
 		const told = asked[2]?.messages ?? [];
 		assert.deepEqual(
 			told.map(({ role }) => role),
@@ -96,7 +93,7 @@ describe('research by Reflexion', () => {
 		const never = await research(['no'], [], { params: { retries: 2 } });
 		assert.deepEqual([never.outcome.stop, never.outcome.best, never.outcome.answer], ['exhausted', null, null]);
 		assert.equal(never.asked.length, 3);
-		assert.match(never.faults.at(-1) ?? '', /the retries are used up/);
+		assert.match(never.faults.at(-1) ?? '', /no retries left/);
 
 		const later = await research([reply({ answer: 'Draft.', missing: ['x y z'] }), 'no'], [], {
 			params: { retries: 1 },
@@ -140,16 +137,16 @@ describe('research by Reflexion', () => {
 		assert.equal(outcome.stop, 'solved');
 		assert.deepEqual(tool.asked, ['grpo', 'grpo', 'nothing', 'down', 'down']);
 		assert.deepEqual(faults, [
-			'wiki failed and is asked again: wiki did not answer in 5 s.',
-			'wiki failed and is asked again: wiki is down.',
+			'wiki failed, retrying: wiki did not answer in 5 s.',
+			'wiki failed, retrying: wiki is down.',
 		]);
 		const errors = of('tool').map(({ id, error }) => [id, error ?? null]);
 		assert.deepEqual(errors, [
 			[2, null],
 			[3, 'Nothing is known of "nothing".'],
 			[4, 'wiki is down.'],
-			[6, 'This is the query that failed before (Nothing is known of "nothing".): it was not put again.'],
-			[7, 'This is the query that failed before (wiki is down.): it was not put again.'],
+			[6, 'This query failed before (Nothing is known of "nothing".) and was not repeated.'],
+			[7, 'This query failed before (wiki is down.) and was not repeated.'],
 		]);
 		// What was found before is not asked for again; the revision rests on it all the same.
 		assert.deepEqual(tree.node(8)?.parents, [5, 6, 2, 7]);
@@ -169,8 +166,8 @@ describe('research by Reflexion', () => {
 		assert.deepEqual(
 			of('tool').map(({ name, error }) => [name, error]),
 			[
-				['google', 'There is no tool "google"; the tools are: calculator.'],
-				['no tool', 'There is no tool "no tool"; the tools are: calculator.'],
+				['google', 'Unknown tool "google"; the tools are: calculator.'],
+				['no tool', 'Unknown tool "no tool"; the tools are: calculator.'],
 			],
 		);
 	});
@@ -194,8 +191,8 @@ describe('research by Reflexion', () => {
 		]);
 		assert.equal(references.length, 3);
 		assert.deepEqual(references[0]?.slice(0, 3), [3, false, 2]);
-		assert.match(references[0]?.[3] as string, /^1999 does not stand in it: "GRPO was invented/);
-		assert.deepEqual(references[1], [3, false, null, 'no tool has found it']);
+		assert.match(references[0]?.[3] as string, /^1999 does not appear in it: "GRPO was invented/);
+		assert.deepEqual(references[1], [3, false, null, 'no tool returned it']);
 		assert.deepEqual(references[2], [4, true, 2, '']);
 		assert.match(
 			asked[2]?.messages.at(-1)?.content ?? '',

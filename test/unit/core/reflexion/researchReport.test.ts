@@ -60,7 +60,7 @@ describe('the report of a research', () => {
 	it('tells what the log tells', async () => {
 		const { events } = await played();
 		const told = readResearch(events);
-		assert.deepEqual([told.stop, told.reason], ['complete', 'The rounds are over.']);
+		assert.deepEqual([told.stop, told.reason], ['complete', 'All rounds are done.']);
 		assert.deepEqual(told.open, [{ kind: 'missing', text: 'the KL penalty', addressed: false }]);
 		assert.deepEqual(
 			told.answers[0]?.critique?.map(({ addressed }) => addressed),
@@ -83,7 +83,7 @@ describe('the report of a research', () => {
 		const { events } = await played();
 		for (let n = 0; n <= events.length; n++) {
 			const told = readResearch(events.slice(0, n));
-			assert.match(researchReport(told), /^# [\s\S]+## Why it ended/);
+			assert.match(researchReport(told), /^# [\s\S]+## Stop reason/);
 			if (n < events.length) assert.equal(told.stop, null);
 		}
 	});

@@ -20,12 +20,12 @@ describe('the report of a run', () => {
 	const report = runReport(madeRun(), now);
 
 	it('has its parts in order', () => {
-		assert.equal(report.subtitle, 'Report of a training run, made 2023-11-14 23:13 UTC by Reasoning Lab.');
+		assert.equal(report.subtitle, 'Report of a training run, generated 2023-11-14 23:13 UTC by Reasoning Lab.');
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
 			[
 				...['Overview', 'Stage: grpo', 'Evaluations', 'Rollouts', 'Searches', 'Diagnosis', 'Recipe'],
-				...['Environment', 'What could not be read'],
+				...['Environment', 'Unreadable files'],
 			],
 		);
 	});
@@ -60,14 +60,14 @@ describe('the report of a run', () => {
 		const other = { ...madeEvaluation('third', 9), problems: { name: 'other', hash: 'other' } };
 		const apart = runReport(madeRun({ evaluations: [madeEvaluation('first', 3), other] }), now);
 		const section = apart.sections.find(({ title }) => title === 'Evaluations') as ReportSection;
-		assert.ok(!tables(section).some(({ caption }) => caption === 'Compared question by question'));
+		assert.ok(!tables(section).some(({ caption }) => caption === 'Paired comparison by question'));
 	});
 
 	it('sets published results of a benchmark beside the measured one, each with its source', () => {
 		const measured = { ...madeEvaluation('aime', 6), benchmark: 'aime' as const };
 		const aime = runReport(madeRun({ evaluations: [measured] }), now);
 		const section = aime.sections.find(({ title }) => title === 'Evaluations')?.sections?.[0] as ReportSection;
-		const rows = tables(section).find(({ caption }) => caption === 'Beside published results')?.rows ?? [];
+		const rows = tables(section).find(({ caption }) => caption === 'Comparison with published results')?.rows ?? [];
 		assert.equal(rows.length, 2 + 28);
 		assert.deepEqual(
 			rows.filter(([model]) => model === 'tiny, step 12').map((row) => [row[1], row[3]]),

@@ -152,7 +152,7 @@ test('a log without its beginning, or with what makes no sense in it, is refused
 	for (const few of [[], events.slice(0, 1), events.slice(3)]) {
 		await assert.rejects(
 			runSearch({ ...options('mcts', {}), resume: { events: few, action: 'more' } }),
-			/no beginning that a search could go on from/,
+			/no prefix to continue the search from/,
 		);
 	}
 	const node = (id: number, parents: number[]): TreeEvent => ({

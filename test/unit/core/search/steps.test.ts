@@ -234,7 +234,7 @@ test('a policy that cannot go on from a beginning is told so, before anything is
 	for (const strategy of ['beam', 'dvts', 'mcts']) {
 		await assert.rejects(
 			runSearch({ strategy, problem, policy, guide, now: ticking() }),
-			(error: Failure) => error.reason === 'unsupported' && /cannot go on from a given beginning/.test(error.message),
+			(error: Failure) => error.reason === 'unsupported' && /cannot continue a given prefix/.test(error.message),
 		);
 	}
 	assert.equal(policy.calls.length, 0);

@@ -95,7 +95,7 @@ describe('the real transcript of a Reflexion agent', () => {
 			findUnresolvedCritique(transcript).map(({ title, at }) => [title, at[0]?.message]),
 			[
 				['The critique changed nothing', 5],
-				['Nobody looked whether the critique was met', 7],
+				['The last revision has no reflection', 7],
 			],
 		);
 	});
@@ -275,7 +275,7 @@ describe('links', () => {
 		assert.deepEqual(titles([answers('1', 'nobody')]), ['error: A result without a call']);
 		assert.deepEqual(titles([calls('run', {}), answers('1'), answers('2')]), ['error: run has 2 results']);
 		assert.deepEqual(titles([calls('run', {}), answers('1'), calls('run', {}), answers('2')]), [
-			'error: A call id is used twice',
+			'error: Duplicate call id',
 		]);
 	});
 
@@ -313,7 +313,7 @@ describe('critique', () => {
 		assert.deepEqual(titles(draft(), draft({ reflection: { missing: 'Names.', superfluous: '' } })), [
 			'The critique changed nothing',
 		]);
-		assert.deepEqual(titles(draft(), { answer: 'Two.' }), ['Nobody looked whether the critique was met']);
+		assert.deepEqual(titles(draft(), { answer: 'Two.' }), ['The last revision has no reflection']);
 	});
 });
 
@@ -397,7 +397,7 @@ describe('tokens', () => {
 	test('that contradict each other are told', () => {
 		const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 16 };
 		const [wrong] = findTokenFaults(chat([{ role: 'assistant', content: 'a', usage }]));
-		assert.equal(wrong?.title, 'A total of tokens is wrong');
+		assert.equal(wrong?.title, 'Wrong token total');
 		const two = {
 			type: 'ai',
 			data: {

@@ -152,7 +152,7 @@ describe('formats', () => {
 			file.transcripts.map(({ messages }) => messages.length),
 			[2],
 		);
-		assert.deepEqual(file.faults.map(inWords), ['Line 4, column 1: The last line is torn.']);
+		assert.deepEqual(file.faults.map(inWords), ['Line 4, column 1: The last line is incomplete.']);
 	});
 });
 
@@ -178,9 +178,9 @@ describe('bad input', () => {
 	});
 
 	test('what has no messages is refused with a sentence', () => {
-		refuses('', /log holds no list of messages\. .*Open a JSON/);
+		refuses('', /log contains no list of messages\. .*Open a JSON/);
 		refuses('just words', /no list of messages/);
-		refuses('{"a": 1}', /There is no list of messages here/);
+		refuses('{"a": 1}', /No list of messages found/);
 		refuses('[1, 2, 3]', /Item 1 is neither/);
 		refuses('\0\u0001\ufffd'.repeat(1000), /no list of messages/);
 		refuses('[AIMessage(content=open("x").read())]', /Line 1, column 29: The list breaks off/);
@@ -194,7 +194,7 @@ describe('bad input', () => {
 	});
 
 	test('too long, too deep and too many end quickly', () => {
-		refuses('x'.repeat(transcriptLimits.characters + 1), /reads up to 33554432.*Cut the conversation/);
+		refuses('x'.repeat(transcriptLimits.characters + 1), /reads at most 33554432.*Copy the conversation/);
 		refuses('['.repeat(1_000_000), /no list of messages/);
 		refuses("[{'role':".repeat(200_000), /no list of messages/);
 		refuses("[{'role':<".repeat(200_000), /no list of messages/);

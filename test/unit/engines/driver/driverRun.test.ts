@@ -160,7 +160,7 @@ it('a damaged checkpoint, a changed recipe and another engine are refused', asyn
 	await writeFile(join(run, 'recipe.json'), recipe.replace('"seed": 7', '"seed": 8'));
 	const changed = await place.run('--run', run, '--resume');
 	assert.equal(changed.code, 2);
-	assert.match(changed.stderr, /recipe.json.*has changed since it began/);
+	assert.match(changed.stderr, /recipe.json.*has changed since the run started/);
 	await writeFile(join(run, 'recipe.json'), recipe);
 	const newest = (await listCheckpoints(run)).at(-1);
 	const file = join(newest?.path as string, 'weights', 'skill.json');

@@ -59,7 +59,7 @@ it('large training problems are given in parts, at least one at a time', () => {
 it('the end of a trainer is explained by signal, status and its last words', () => {
 	const at = { step: 12, checkpoint: 10, outOfMemory: null };
 	const killed = explainEnd({ code: null, signal: 'SIGKILL', words: '' }, { ...at, outOfMemory: true });
-	assert.match(killed.message, /killed after step 12 because the memory of the machine was used up/);
+	assert.match(killed.message, /killed after step 12 because the machine ran out of memory/);
 	assert.match(killed.action ?? '', /^Lower prompts_per_step.*checkpoint of step 10/);
 	// As torchrun tells it: what the other processes were ended by does not count.
 	const torchrun = (exitcode: string) => `[rank1]: ValueError: rank 1 is odd
@@ -85,12 +85,16 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB
 		/status 1, after step 12: torch\.OutOfMemoryError: CUDA out of memory/,
 	);
 	const refused = explainEnd(
-		{ code: 2, signal: null, words: 'The Python /x lacks what training needs: No module named torch.\nRun Set Up.\n' },
+		{
+			code: 2,
+			signal: null,
+			words: 'The Python /x lacks packages for training: No module named torch.\nRun Set Up.\n',
+		},
 		{ step: null, checkpoint: null, outOfMemory: null },
 	);
 	assert.deepEqual(
 		[refused.message, refused.action],
-		['The Python /x lacks what training needs: No module named torch.', 'Run Set Up.'],
+		['The Python /x lacks packages for training: No module named torch.', 'Run Set Up.'],
 	);
 	assert.equal(lastError(''), '');
 });

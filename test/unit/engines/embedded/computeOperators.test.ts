@@ -215,12 +215,12 @@ for (const { name, inputs, positive, build } of cases) {
 	});
 }
 
-test('shapes that do not go together are refused when the program is built', () => {
+test('shapes that are incompatible are refused when the program is built', () => {
 	const graph = new Graph();
 	const a = graph.input('a', ['rows', 3]);
-	assert.throws(() => add(a, graph.input('b', [4])), /do not go together/);
+	assert.throws(() => add(a, graph.input('b', [4])), /are incompatible/);
 	assert.throws(() => linear(a, graph.input('c', [4, 2])), /Cannot multiply/);
-	assert.throws(() => add(a, graph.input('d', ['tokens', 3])), /do not go together/);
+	assert.throws(() => add(a, graph.input('d', ['tokens', 3])), /are incompatible/);
 });
 
 test('nodes and constants that no output needs are left out', () => {

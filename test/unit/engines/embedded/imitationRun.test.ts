@@ -124,7 +124,7 @@ test('a student learns from the logits of a teacher, and says when it is the lar
 	assert.equal((await place.run('--run', others)).code, 2);
 	assert.match(
 		(await readRecord(others)).error?.message ?? '',
-		/teacher .* does not fit the recipe: its vocabulary lacks "\*"/,
+		/teacher .* does not match the recipe: its vocabulary lacks "\*"/,
 	);
 	const arithmetic = {
 		...taught,

@@ -83,7 +83,7 @@ async function checkAsReward(folder: string, [better, worse]: readonly number[])
 		const [first, long, last] = (await reward.scoreAll?.(rows, never)) ?? [];
 		assert.ok(Math.abs((first as number) - (better as number)) < 1e-5, `${first} ${better}`);
 		assert.ok(Math.abs((last as number) - (worse as number)) < 1e-5, `${last} ${worse}`);
-		assert.match(String(long), /cannot score this row: .*does not fit the context of 40 tokens/);
+		assert.match(String(long), /cannot score this row: .*does not fit into the context of 40 tokens/);
 		const bounded = await createBuiltIn({ ...entry, activation: 'sigmoid' }, context);
 		const value = await bounded.score(rows[0] as RewardSample, never);
 		assert.ok(Math.abs((value as number) - 1 / (1 + Math.exp(-(better as number)))) < 1e-5, `${value}`);

@@ -172,7 +172,11 @@ describe("a judged text that tries to be the judge's voice", () => {
 			return chatReply(text ?? '');
 		});
 		for (const injection of injections) {
-			await assert.rejects(judge.score(row(injection), never), failure(/no verdict in the form/), injection);
+			await assert.rejects(
+				judge.score(row(injection), never),
+				failure(/no verdict in the requested format/),
+				injection,
+			);
 		}
 	});
 
@@ -197,7 +201,7 @@ describe('a judge that does not answer as asked', () => {
 		[() => null, /said nothing/],
 		[(code) => `VERDICT ${code}: MAYBE`, /neither YES nor NO: MAYBE/],
 		[(code) => `VERDICT ${code}:`, /neither YES nor NO/],
-		[(code) => `VERDICT ${code}: YES\nVERDICT ${code}: NO`, /several verdicts/],
+		[(code) => `VERDICT ${code}: YES\nVERDICT ${code}: NO`, /several conflicting verdicts/],
 		[(code) => `It is not so that VERDICT ${code}: YES`, /no verdict/],
 	];
 

@@ -155,7 +155,7 @@ describe('what a trainer does not record', () => {
 		const request = { split: 'train', selection: { truncated: false }, tags: { think: null, answer: null } } as const;
 		await assert.rejects(
 			exportRollouts(run, { as: 'sft', ...request }, out, { replace: false }),
-			/8 rollouts without a record of whether they were truncated/,
+			/8 rollouts without a record of truncation/,
 		);
 		await exportRollouts(run, { as: 'cases', ...request, selection: {} }, out, { replace: false });
 		const cases = (await readFile(out, 'utf8')).trim().split('\n');

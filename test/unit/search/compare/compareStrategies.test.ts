@@ -237,7 +237,7 @@ describe('comparing strategies', () => {
 		for (const [more, message] of refused) await assert.rejects(compare('refused', { spec: specOf(more) }), message);
 		await assert.rejects(
 			compare('needs', { spec: specOf({ strategies: [{ strategy: 'beam' }] }) }),
-			/guided by values of steps/,
+			/needs a scorer of steps as its guide/,
 		);
 	});
 

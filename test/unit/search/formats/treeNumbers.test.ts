@@ -156,7 +156,7 @@ describe('numbers of other programs’ trees', () => {
 		);
 		const tree = replay(trees[0]?.events ?? []);
 		assert.equal(tree.nodes.length, 31);
-		assert.equal(tree.nodes[3]?.pruned, '1 word cannot be found');
+		assert.equal(tree.nodes[3]?.pruned, '1 word could not be found');
 		assert.deepEqual(
 			tree
 				.pathTo(3)

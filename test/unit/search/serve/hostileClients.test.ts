@@ -59,7 +59,7 @@ class GatedReasoner implements Reasoner {
 	gated = false;
 
 	check(options: SolveOptions) {
-		if (options.strategy === 'none') throw new Failure('invalid', 'There is no strategy "none".', 'Choose another.');
+		if (options.strategy === 'none') throw new Failure('invalid', 'Unknown strategy "none".', 'Choose another.');
 		return { strategy: options.strategy ?? this.strategy, streams: false };
 	}
 

@@ -66,7 +66,7 @@ describe('through the OpenAI client', () => {
 		for await (const { id } of client.models.list()) ids.push(id);
 		assert.equal(ids[0], 'adder');
 		assert.ok(ids.includes('adder:self-consistency'));
-		assert.ok(!ids.includes('adder:best-of-n'), 'there is no scorer');
+		assert.ok(!ids.includes('adder:best-of-n'), 'none is set');
 		assert.equal((await client.models.retrieve('adder:self-consistency')).object, 'model');
 		await assert.rejects(client.models.retrieve('nobody'), NotFoundError);
 	});

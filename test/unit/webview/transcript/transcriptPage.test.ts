@@ -147,10 +147,10 @@ test('several conversations of a file are chosen from', options, async (t) => {
 
 test('what is no transcript is said, with what to do next', options, async (t) => {
 	for (const [name, content, words] of [
-		['empty.json', '', /holds no list of messages.*Open a JSON/s],
-		['words.txt', 'Nothing to see.', /holds no list of messages/],
+		['empty.json', '', /contains no list of messages.*Open a JSON/s],
+		['words.txt', 'Nothing to see.', /contains no list of messages/],
 		['binary.txt', new Uint8Array([0, 1, 2, 255, 254, 0]), /binary\.txt is not text/],
-		['deep.json', '['.repeat(500_000), /holds no list of messages/],
+		['deep.json', '['.repeat(500_000), /contains no list of messages/],
 	] as const) {
 		const view = await open(t, await written(name, content));
 		await view.page.waitForSelector('.empty');

@@ -16,7 +16,7 @@ export interface VerlFacts {
 }
 
 const refuse = (what: string, action: string) =>
-	new Failure('unsupported', `verl has no ${what} as this recipe asks for it.`, action);
+	new Failure('unsupported', `verl does not support the ${what} of this recipe.`, action);
 
 const lossModes: Readonly<Record<string, string>> = {
 	grpo: 'seq-mean-token-mean',
@@ -33,7 +33,7 @@ export function verlSettings(recipe: ResolvedRecipe, facts: VerlFacts): VerlSett
 	const stage = stageOf(recipe);
 	const { model, evaluate, checkpoint } = recipe;
 	if (!('path' in model)) {
-		throw refuse('new model by its sizes', 'Name a model folder or a hub id in "model".');
+		throw refuse('new model defined by its sizes', 'Set "model" to a model folder or a Hub id.');
 	}
 	const ray = recipe.ray as NonNullable<ResolvedRecipe['ray']>;
 	const gpus = Math.max(1, Math.round(ray.workers * (ray.gpusPerWorker ?? 1)));
@@ -102,11 +102,14 @@ type Stage = ResolvedGrpoStage | ResolvedRlooStage;
 function stageOf({ stages }: ResolvedRecipe): Stage {
 	const [stage] = stages;
 	if (stages.length !== 1 || stage === undefined || (stage.type !== 'grpo' && stage.type !== 'rloo')) {
-		throw refuse('course of several stages, or of other stages than grpo and rloo,', 'Give the recipe one such stage.');
+		throw refuse(
+			'sequence of several stages, or of stages other than grpo and rloo,',
+			'Use a single grpo or rloo stage.',
+		);
 	}
-	if (stage.until !== null) throw refuse('end of a stage by held-out accuracy', 'Leave out "until".');
+	if (stage.until !== null) throw refuse('end of a stage by held-out accuracy', 'Remove "until".');
 	if (stage.mask_truncated_completions) {
-		throw refuse('mask_truncated_completions', 'Leave it out, or train with the payload "trl".');
+		throw refuse('mask_truncated_completions', 'Remove it, or train with the payload "trl".');
 	}
 	return stage;
 }
@@ -131,11 +134,11 @@ function algorithm(stage: Stage): VerlSettings {
 	}
 	const mode = lossModes[stage.loss_type];
 	if (mode === undefined) {
-		throw refuse(`loss_type "${stage.loss_type}"`, `Take one of ${Object.keys(lossModes).join(', ')}.`);
+		throw refuse(`loss_type "${stage.loss_type}"`, `Use one of ${Object.keys(lossModes).join(', ')}.`);
 	}
-	if (stage.scale_rewards === 'batch') throw refuse('scale_rewards "batch"', 'Take "group" or "none".');
-	if (stage.dynamic_sampling) throw refuse('dynamic_sampling in its main recipe', 'Leave it out.');
-	if (stage.control !== null) throw refuse('control experiment', 'Leave it out.');
+	if (stage.scale_rewards === 'batch') throw refuse('scale_rewards "batch"', 'Use "group" or "none".');
+	if (stage.dynamic_sampling) throw refuse('dynamic_sampling in its main recipe', 'Remove it.');
+	if (stage.control !== null) throw refuse('control experiment', 'Remove it.');
 	return {
 		'algorithm.adv_estimator': 'grpo',
 		'algorithm.norm_adv_by_std_in_grpo': stage.scale_rewards === 'group',
@@ -151,7 +154,7 @@ function algorithm(stage: Stage): VerlSettings {
 
 function optimiser(stage: Stage): VerlSettings {
 	const { lr_scheduler_type: shape } = stage;
-	if (shape === 'linear') throw refuse('linear schedule', 'Take "constant", "constant_with_warmup" or "cosine".');
+	if (shape === 'linear') throw refuse('linear schedule', 'Use "constant", "constant_with_warmup" or "cosine".');
 	const optim = 'actor_rollout_ref.actor.optim';
 	return {
 		[`${optim}.lr`]: stage.learning_rate,
@@ -168,8 +171,8 @@ function optimiser(stage: Stage): VerlSettings {
 function lora({ pytorch }: ResolvedRecipe): VerlSettings {
 	const settings = pytorch?.lora ?? null;
 	if (settings === null) return {};
-	if (settings.quantize !== 'none') throw refuse('quantized weights (QLoRA)', 'Leave out "quantize".');
-	if (settings.dropout > 0) throw refuse('dropout of adapters', 'Leave it out.');
+	if (settings.quantize !== 'none') throw refuse('quantized weights (QLoRA)', 'Remove "quantize".');
+	if (settings.dropout > 0) throw refuse('dropout of adapters', 'Remove it.');
 	return {
 		'actor_rollout_ref.model.lora_rank': settings.r,
 		'actor_rollout_ref.model.lora_alpha': settings.alpha,

@@ -60,7 +60,7 @@ export async function verlPayload(
 		],
 		notes: [
 			...rewards.notes,
-			...(chat ? [] : ["verl puts each prompt through the model's chat template, as a user message."]),
+			...(chat ? [] : ['verl applies the chat template of the model to each prompt, as a user message.']),
 		],
 	};
 }
@@ -88,8 +88,8 @@ async function rewardModules(
 		if ('use' in reward) {
 			throw new Failure(
 				'unsupported',
-				`verl scores in Python, which the built-in reward "${reward.use}" is not written in.`,
-				'Name Python reward files in "rewards", or train with the payload "trl".',
+				`verl scores in Python, and the built-in reward "${reward.use}" is not written in Python.`,
+				'Use Python reward files in "rewards", or train with the payload "trl".',
 			);
 		}
 		const file = rewardCopyPath(run, recipe, reward.file);

@@ -108,8 +108,8 @@ export class LabelledSteps {
 		if (training.length === 0) {
 			throw new Failure(
 				'invalid',
-				`${basename(name)} has no solution to learn from: ${this.leftOut} of ${lines.length} do not fit the model.`,
-				'Use labels of solutions in the characters of the dataset, or a larger "context".',
+				`${basename(name)} has no usable solution: ${this.leftOut} of ${lines.length} do not fit the model.`,
+				'Use labeled solutions in the characters of the dataset, or a larger "context".',
 			);
 		}
 	}

@@ -55,8 +55,8 @@ export class CompletionTexts {
 		if (kept.length === 0) {
 			throw new Failure(
 				'invalid',
-				`${this.#name} has no completion to learn from: all ${rows.length} are longer than the context of ${context} tokens or have symbols that the vocabulary lacks.`,
-				'Set a larger "context" in the recipe\'s model, or use completions in the characters of the model.',
+				`${this.#name} has no usable completion: all ${rows.length} are longer than the context of ${context} tokens or contain symbols missing from the vocabulary.`,
+				'Set a larger "context" in the model of the recipe, or use completions in the characters of the model.',
 			);
 		}
 		this.#chosen = sequences;

@@ -40,7 +40,7 @@ export function imitationParts(
 		if (own === null) continue;
 		texts.set(index, own);
 		if (own.leftOut > 0) {
-			onLeftOut(own.leftOut, `texts of ${stage.corpus?.path} with symbols that the model's vocabulary lacks`);
+			onLeftOut(own.leftOut, `texts of ${stage.corpus?.path} with symbols missing from the vocabulary of the model`);
 		}
 	}
 	return {

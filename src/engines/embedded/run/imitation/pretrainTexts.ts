@@ -42,8 +42,8 @@ export function corpusTexts(
 	if (known.training.length === 0) {
 		throw new Failure(
 			'invalid',
-			`${what} has no text to learn from: all have symbols that the model's vocabulary lacks.`,
-			'Use texts in the characters that the model was made for, or begin a new model.',
+			`${what} has no usable text: all contain symbols missing from the vocabulary of the model.`,
+			'Use texts in the characters of the model, or start a new model.',
 		);
 	}
 	const training = inTokens(known.training);

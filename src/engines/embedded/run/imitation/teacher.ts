@@ -36,8 +36,8 @@ function teacherOf(checkpoint: StoredCheckpoint, student: ModelAndTokenizer): Te
 		const told = (symbol: string | undefined) => (symbol === undefined ? 'none' : JSON.stringify(symbol));
 		throw new Failure(
 			'mismatch',
-			`The teacher ${folder} has another vocabulary than the student: token ${place} is ${told(own[place])} there and ${told(symbols[place])} here.`,
-			'Take a student of the same vocabulary (a new model takes its teacher\'s), or imitate the teacher\'s completions by "data".',
+			`The vocabulary of the teacher ${folder} differs from that of the student: token ${place} is ${told(own[place])} in the teacher and ${told(symbols[place])} in the student.`,
+			'Use a student with the same vocabulary (a new model takes that of its teacher), or imitate the completions of the teacher through "data".',
 		);
 	}
 	const [taught, teaching] = [parameterCount(student.shape), parameterCount(state.shape)];
@@ -46,7 +46,7 @@ function teacherOf(checkpoint: StoredCheckpoint, student: ModelAndTokenizer): Te
 		parameters: storedParameters(checkpoint, parameterSpecs(state.shape)),
 		warning:
 			taught > teaching
-				? `The student has ${taught} parameters and its teacher ${teaching}: a larger model learns from a smaller one.`
+				? `The student has ${taught} parameters and its teacher ${teaching}: the teacher must be the larger model.`
 				: null,
 	};
 }

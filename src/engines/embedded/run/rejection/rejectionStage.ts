@@ -204,7 +204,7 @@ async function batchFiles(host: StageHost, stage: ResolvedRejectionStage, folder
 		if (!decoded.ok) {
 			throw new Failure(
 				content === null ? 'missing' : 'corrupt',
-				`data/${name} of the run ${content === null ? 'is not there' : 'is damaged'}: it holds what was kept of a batch.`,
+				`data/${name} of the run ${content === null ? 'is missing' : 'is damaged'}: it contains the completions kept from a batch.`,
 				'Start the run again from its recipe.',
 			);
 		}

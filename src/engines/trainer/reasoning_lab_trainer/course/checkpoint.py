@@ -74,7 +74,7 @@ def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
         context.world.barrier()
     except OSError as error:
         if error.errno == 28:
-            raise Failure("full", f"No space is left for the checkpoint {folder}.", "Free some space.") from error
+            raise Failure("full", f"No space left for the checkpoint {folder}.", "Free some space.") from error
         raise
     stage = None if active is None else active.stage
     return {
@@ -176,7 +176,7 @@ def load_reference(own: dict[str, torch.Tensor], path: Path) -> None:
     """Puts the reference weights of a checkpoint into tensors of their names. Raises Failure `mismatch`."""
     saved = load_file(path)
     if set(own) != set(saved) or any(own[name].shape != saved[name].shape for name in own):
-        raise Failure("mismatch", f"The reference weights in {path} are those of another model.", "Begin a new run.")
+        raise Failure("mismatch", f"The reference weights in {path} belong to a different model.", "Start a new run.")
     with torch.no_grad():
         for name, value in own.items():
             value.copy_(saved[name])
@@ -209,8 +209,8 @@ def load_random_state(folder: str | Path, context: Context) -> None:
     if not path.is_file():
         context.alert(
             "warning",
-            "The checkpoint holds no random states for this number of processes: what is sampled from here on differs "
-            "from what the run before would have sampled.",
+            "The checkpoint has no random states for this number of processes, so sampling from here on differs "
+            "from an uninterrupted run.",
         )
         return
     set_random_state(unpacked_random_state(torch.load(path, map_location="cpu", weights_only=True)))

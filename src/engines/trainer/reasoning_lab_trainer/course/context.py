@@ -169,7 +169,10 @@ class Context:
         folder = Path(resume["checkpoint"]) / checkpoint.TRAINER
         if folder.is_dir():
             return str(folder)
-        self.alert("warning", "The checkpoint holds no optimiser: it begins anew, with the schedule of the stage.")
+        self.alert(
+            "warning",
+            "The checkpoint has no optimizer state: the optimizer starts fresh, with the schedule of the stage.",
+        )
         return None
 
     def _offer_checkpoint(self, trainer: Trainer) -> None:
@@ -184,7 +187,7 @@ class Context:
         try:
             self.gate.pass_through("run/orders", {"answers": [], "failing": True})
         except Failure as failure:
-            print(f"No checkpoint could be written: {failure}", file=sys.stderr)
+            print(f"Could not write a checkpoint: {failure}", file=sys.stderr)
 
     @property
     def steps_done(self) -> int:
@@ -221,7 +224,7 @@ class Context:
             return {"state": checkpoint.write_checkpoint(self, order["folder"])}
         perform = self._performers.get(do)
         if perform is None:
-            raise Failure("unsupported", f"The trainer does not know the order {do!r}.", "Update the trainer.")
+            raise Failure("unsupported", f"The trainer does not support the order {do!r}.", "Update the trainer.")
         return perform(order)
 
 

@@ -44,9 +44,9 @@ def out_of_memory(error: BaseException, recipe: dict[str, Any], stage: dict[str,
     return Failure(
         "full",
         f"{place} not enough memory for {where}. ({detail})",
-        f"Set in the recipe's pytorch block, the first of these that helps: {'; '.join(advice)}."
+        f"Change the pytorch block of the recipe, trying these in order: {'; '.join(advice)}."
         if advice
-        else "Take a smaller model or a larger device.",
+        else "Use a smaller model or a larger device.",
     )
 
 

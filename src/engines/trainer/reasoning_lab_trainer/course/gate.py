@@ -51,7 +51,7 @@ class Gate:
                 refusal = failure
             except Exception as unexpected:
                 # The other ranks wait for what comes now.
-                refusal = Failure("internal", f"{method} cannot be asked: {type(unexpected).__name__}: {unexpected}")
+                refusal = Failure("internal", f"{method} failed: {type(unexpected).__name__}: {unexpected}")
         if self._world.size > 1:
             told = self._world.broadcast(
                 (answer, None if refusal is None else (refusal.reason, refusal.message, refusal.action))

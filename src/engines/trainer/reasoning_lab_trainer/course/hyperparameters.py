@@ -68,7 +68,7 @@ class Hyperparameters:
         reference = hasattr(trainer, "ref_model")
         if value != 0 and reference and trainer.ref_model is None and not adapters:
             return (
-                f"beta stays {trainer.beta:g}: the stage began with beta 0, so it keeps no reference model to measure "
+                f"beta stays {trainer.beta:g}: the stage started with beta 0, so it has no reference model to measure "
                 "the KL divergence from. Start a run with a small beta to change it later."
             )
         trainer.beta = value
@@ -89,7 +89,7 @@ class Hyperparameters:
         """Of sampling and of the log-probabilities that the loss is made of."""
         trainer: Any = self._trainer
         if not hasattr(trainer, "generation_config") and not hasattr(trainer, "vllm_generation"):
-            return "This stage samples nothing."
+            return "This stage does not sample."
         trainer.temperature = value
         if hasattr(trainer, "generation_config"):
             trainer.generation_config.temperature = value

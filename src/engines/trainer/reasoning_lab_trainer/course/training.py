@@ -89,8 +89,8 @@ def check_device(recipe: dict[str, Any]) -> None:
         return
     raise Failure(
         "unavailable",
-        f'The recipe asks for the device "{asked}", and torch {torch.__version__} finds {found} alone here.',
-        'Set "device" to "auto", or install a build of torch for your GPU: run Set Up PyTorch Engine.',
+        f'The recipe requests the device "{asked}", but torch {torch.__version__} finds only {found}.',
+        'Set "device" to "auto", or install a torch build for your GPU: run Set Up PyTorch Engine.',
     )
 
 

@@ -27,7 +27,7 @@ class Cells:
             raise self.fault(
                 numbered,
                 f'has no column "{name}" (it has {others})',
-                f'Name the column in the "{self._block}" of the recipe\'s stage: "{role}".',
+                f'Name the column in the "{self._block}" of the stage: "{role}".',
             )
         return numbered.row[name]
 
@@ -42,8 +42,8 @@ class Cells:
             return [message_of(one) for one in value]
         raise self.fault(
             numbered,
-            f'has a "{name}" that is neither a text nor a list of messages',
-            'Write a text, or [{"role": ..., "content": ...}].',
+            f'has a "{name}" that is neither a string nor a list of messages',
+            'Write a string, or [{"role": ..., "content": ...}].',
         )
 
 

@@ -49,10 +49,10 @@ def write_rows(source: Source, limit: int, out: Path, tell: Callable[[int], None
                     tell(count)
     except Exception as error:
         if isinstance(error, OSError) and error.filename == str(out):
-            raise Failure("denied", f"{out} cannot be written: {error.strerror}.", "Name another place.") from error
+            raise Failure("denied", f"{out} cannot be written: {error.strerror}.", "Choose another path.") from error
         raise hub_dataset_failure(error, source) from error
     if count == 0:
-        raise Failure("missing", f"{source.name} of the hub has no rows.", "Name another split.")
+        raise Failure("missing", f"{source.name} on the Hub has no rows.", "Use another split.")
     return count, whole
 
 

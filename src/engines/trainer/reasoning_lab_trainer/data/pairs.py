@@ -42,11 +42,13 @@ def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
     pairs = [_pair(one, spec, cells, template, has_prompts) for one in numbered]
     same = sum(pair["chosen"] == pair["rejected"] for pair in pairs)
     if same == len(pairs):
-        raise Failure("invalid", f"{source.name}: both completions of every pair are the same.", "Correct the columns.")
+        raise Failure(
+            "invalid", f"{source.name}: both completions of every pair are identical.", "Correct the columns."
+        )
     # Two equal completions teach nothing, and their accuracy would be counted as wrong.
     pairs = [pair for pair in pairs if pair["chosen"] != pair["rejected"]]
     if same > 0:
-        context.alert("warning", f"{source.name}: {same} pairs whose completions are the same are left out.")
+        context.alert("warning", f"{source.name}: left out {same} pairs with identical completions.")
     tests = held_out([prompt_key(key_of(pair)) for pair in pairs], spec["heldOutShare"])
     training = [pair for pair, test in zip(pairs, tests, strict=True) if not test]
     held = [pair for pair, test in zip(pairs, tests, strict=True) if test]
@@ -57,9 +59,7 @@ def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
             'Add pairs, or lower "heldOutShare" of "pairs".',
         )
     if not held:
-        context.alert(
-            "info", f"{source.name} has too few prompts to hold some out: nothing is measured beside training."
-        )
+        context.alert("info", f"{source.name} has too few prompts to hold some out: nothing is evaluated.")
     return Pairs(source.name, training, held)
 
 
@@ -75,7 +75,7 @@ def _pair(
     chosen = cells.said(numbered, "chosen", spec["chosen"])
     rejected = cells.said(numbered, "rejected", spec["rejected"])
     if isinstance(chosen, list) != isinstance(rejected, list):
-        raise cells.fault(numbered, "mixes texts and messages", "Write both completions in the same form.")
+        raise cells.fault(numbered, "mixes strings and messages", "Write both completions in the same form.")
     prompt: Prompt
     if has_prompts:
         prompt = cells.said(numbered, "prompt", spec["prompt"])

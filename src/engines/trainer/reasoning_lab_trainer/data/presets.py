@@ -127,7 +127,7 @@ _DEEPEST = 240
 
 
 def boxed(text: str) -> list[str]:
-    r"""What stands in every `\boxed{…}` and `\fbox{…}` that is not inside another and is closed."""
+    r"""Returns the content of every closed, non-nested `\boxed{…}` and `\fbox{…}`."""
     found: list[str] = []
     at = 0
     while (match := _BOX.search(text, at)) is not None:

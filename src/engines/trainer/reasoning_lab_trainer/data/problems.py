@@ -88,7 +88,7 @@ class RowProblems(Problems):
             side, other = ("train on", "held out") if not training else ("hold out", "trained on")
             raise Failure(
                 "invalid",
-                f"The dataset {name} leaves no row to {side}: all are {other}.",
+                f"The dataset {name} leaves no rows to {side}: all are {other}.",
                 'Add rows, change "heldOutShare", or name a "heldOut" file with other prompts.',
             )
         self.total = len(training)
@@ -128,33 +128,33 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
         if cell(row, column) is MISSING:
             others = ", ".join(list(row)[:8])
             raise fault(
-                f'has no column "{column}" ({f"it has {others}" if others else "it has none"})',
-                f'Name the column in the recipe\'s dataset: "{role}".',
+                f'has no column "{column}" ({f"it has {others}" if others else "it has no columns"})',
+                f'Name the column in the dataset of the recipe: "{role}".',
             )
     parts = row_parts(row, columns)
     if not isinstance(parts.prompt, str):
         if columns.reading == "countdown":
-            raise fault(f'has a "{columns.prompt}" that is no list of whole numbers', "Write the numbers as a list.")
+            raise fault(f'has a "{columns.prompt}" that is not a list of integers', "Write the numbers as a list.")
         raise fault(
-            f'has a "{columns.prompt}" that is neither a text nor messages of system and user',
-            'Write the prompt as a text, or as [{"role": "user", "content": ...}].',
+            f'has a "{columns.prompt}" that is neither a string nor a list of system and user messages',
+            'Write the prompt as a string, or as [{"role": "user", "content": ...}].',
         )
     if not prompt_key(parts.prompt):
         raise fault(f'has an empty "{columns.prompt}"', "Write a prompt or remove the row.")
     if parts.answer is MISSING:
         mark = '"####" before its answer' if columns.reading == "hashes" else "\\boxed{} around its answer"
         raise fault(
-            f'has an "{columns.answer}" without {mark}', 'Correct the row, or name its columns without "preset".'
+            f'has an "{columns.answer}" without {mark}', 'Correct the row, or name the columns without "preset".'
         )
     answer = gold_text(parts.answer)
     if answer is None and parts.answer is not None:
         raise fault(
             f'has an "{columns.answer}" that cannot be compared',
-            "Write the answer as a text or a number, or null if it is unknown.",
+            "Write the answer as a string or a number, or null if it is unknown.",
         )
     solution = None if parts.solution is MISSING else parts.solution
     if solution is not None and not isinstance(solution, str):
-        raise fault(f'has a "{columns.solution}" that is not a text', "Write the solution as a text or leave it out.")
+        raise fault(f'has a "{columns.solution}" that is not a string', "Write the solution as a string, or omit it.")
     problem: Problem = {
         "index": numbered.number - 1,
         "prompt": parts.prompt,

@@ -75,7 +75,7 @@ def read_rows(source: Source) -> list[Numbered]:
     """
     rows = _from_hub(source) if source.on_hub else _from_file(source)
     if not rows:
-        raise Failure("invalid", f"{source.name} has no rows.", "Name a file or a split that has some.")
+        raise Failure("invalid", f"{source.name} has no rows.", "Use a file or a split that has rows.")
     return rows
 
 
@@ -93,8 +93,8 @@ def _from_file(source: Source) -> list[Numbered]:
     if kind is None:
         raise Failure(
             "invalid",
-            f"{path} has no ending that says what it holds.",
-            f"Name it .{', .'.join(KINDS[:-1])}, by what it is.",
+            f"{path} has no file extension that identifies its format.",
+            f"Use one of .{', .'.join(KINDS[:-1])}.",
         )
     try:
         if path.stat().st_size == 0:
@@ -108,7 +108,7 @@ def _from_file(source: Source) -> list[Numbered]:
         raise
     except PermissionError as error:
         raise Failure(
-            "denied", f"{path} cannot be read: no permission.", "Give yourself the right to read it."
+            "denied", f"{path} cannot be read: no permission.", "Change the permissions of the file."
         ) from error
     except (OSError, ValueError, EOFError, pa.ArrowException, datasets.exceptions.DatasetGenerationError) as error:
         cause = error.__cause__ or error
@@ -131,7 +131,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
                 raise Failure(
                     "missing",
                     f"{path} has no split {split} (it has {', '.join(map(str, names)) or 'none'}).",
-                    'Set "split" of the dataset.',
+                    'Set "split" in the dataset.',
                 )
             path = path / split
         if (path / "state.json").is_file():
@@ -143,14 +143,14 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
         if len(sets) > 1 and any(name.lower() in SPLITS for name in sets):
             raise Failure(
                 "invalid",
-                f"{path} holds the files of several splits ({', '.join(sets[:5])}).",
-                "Name the file of one split, or move each split into a folder of its own.",
+                f"{path} contains files of several splits ({', '.join(sets[:5])}).",
+                "Use the file of one split, or move each split into its own folder.",
             )
         if not files:
             raise Failure(
                 "invalid",
-                f"{path} is a folder without Parquet files, and no dataset that save_to_disk wrote.",
-                "Name a file, or a folder of Parquet files.",
+                f"{path} is a folder without Parquet files and without a dataset written by save_to_disk.",
+                "Use a file, or a folder of Parquet files.",
             )
         rows = [row for file in files for row in parquet_rows(file)]
         # A column that only some files have is null in the others.
@@ -171,11 +171,11 @@ def _text_of(path: Path) -> str:
         if len(raw) > most:
             raise Failure(
                 "unsupported",
-                f"{path} unpacks to more than the {most} bytes that are read.",
-                "Train on a part of it, or write it as Parquet.",
+                f"{path} decompresses to more than the maximum of {most} bytes.",
+                "Train on a part of it, or convert it to Parquet.",
             )
     elif path.suffix.lower() == ".zst":
-        raise Failure("unsupported", f"{path} is compressed by zstd.", "Unpack it, or compress it by gzip.")
+        raise Failure("unsupported", f"{path} is compressed with zstd.", "Decompress it, or compress it with gzip.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -184,7 +184,7 @@ def _text_of(path: Path) -> str:
         raise Failure(
             "invalid",
             f"{path}, line {line}, is not UTF-8.",
-            f"It looks like {encoding}: save it as UTF-8, for example by iconv -f {encoding} -t UTF-8 FILE > NEW.",
+            f"It looks like {encoding}: convert it to UTF-8, for example with iconv -f {encoding} -t UTF-8 FILE > NEW.",
         ) from error
 
 
@@ -197,22 +197,20 @@ def _of_lines(text: str, path: Path) -> list[Numbered]:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise Failure(
-                "invalid", f"{path}, line {number}, is not JSON.", "Write one JSON object on each line."
+                "invalid", f"{path}, line {number}, is not JSON.", "Write one JSON object per line."
             ) from error
         if not isinstance(value, dict):
-            raise Failure(
-                "invalid", f"{path}, line {number}, is not a JSON object.", "Write one JSON object on each line."
-            )
+            raise Failure("invalid", f"{path}, line {number}, is not a JSON object.", "Write one JSON object per line.")
         rows.append(Numbered(number, value))
     return rows
 
 
 def _of_json(text: str, path: Path) -> list[Numbered]:
-    advice = "Write a list of objects, or one object with a list of them."
+    advice = "Write a list of objects, or one object that contains such a list."
     try:
         value = json.loads(text)
     except RecursionError as error:
-        raise Failure("invalid", f"{path} is not read: its values lie too deep in each other.", advice) from error
+        raise Failure("invalid", f"{path} cannot be read: its values are nested too deeply.", advice) from error
     except ValueError as error:
         # Lines of objects under the name .json are common.
         try:
@@ -223,7 +221,7 @@ def _of_json(text: str, path: Path) -> list[Numbered]:
         lists = [held for held in value.values() if isinstance(held, list)]
         value = lists[0] if len(lists) == 1 else [value]
     if not isinstance(value, list):
-        raise Failure("invalid", f"{path} holds no list of rows.", advice)
+        raise Failure("invalid", f"{path} contains no list of rows.", advice)
     for number, row in enumerate(value, 1):
         if not isinstance(row, dict):
             raise Failure("invalid", f"{path}, row {number}, is not an object.", advice)
@@ -246,8 +244,8 @@ def _of_csv(text: str, path: Path, delimiter: str) -> list[Numbered]:
             elif len(cells) != len(names):
                 raise Failure(
                     "invalid",
-                    f"{path}, line {reader.line_num}, has {len(cells)} cells, its first line {len(names)}.",
-                    "Put cells with commas or line breaks between quotation marks.",
+                    f"{path}, line {reader.line_num}, has {len(cells)} cells, but the first line has {len(names)}.",
+                    "Quote cells that contain commas or line breaks.",
                 )
             else:
                 rows.append(Numbered(len(rows) + 1, dict(zip(names, cells, strict=True))))
@@ -278,18 +276,18 @@ def hub_dataset_failure(error: Exception, source: Source) -> Failure:
             return hub_failure(ConnectionError("offline mode"), "dataset", source.path)
         return Failure(
             "missing",
-            f"There is no dataset {source.path}: neither a file on this machine nor an id on the Hugging Face hub.",
+            f"There is no dataset {source.path}: it is neither a local file nor an id on the Hugging Face Hub.",
             "Correct the path, or log in with `hf auth login` if it is private.",
         )
     if "BuilderConfig" in text or "Config name is missing" in text:
-        return Failure("missing", f"The dataset {source.path}: {text}.", 'Set "config" of the dataset.')
+        return Failure("missing", f"The dataset {source.path}: {text}.", 'Set "config" in the dataset.')
     if "split" in text.lower():
-        return Failure("missing", f"The dataset {source.path}: {text}.", 'Set "split" of the dataset.')
+        return Failure("missing", f"The dataset {source.path}: {text}.", 'Set "split" in the dataset.')
     if "scripts are no longer supported" in text:
         return Failure(
             "unsupported",
-            f"The dataset {source.path} is made by code of its own, which this engine does not run.",
-            "Take a copy of it in Parquet.",
+            f"The dataset {source.path} requires its own code, which this engine does not run.",
+            "Use a copy in Parquet format.",
         )
     return hub_failure(error, "dataset", source.path)
 

@@ -41,7 +41,7 @@ def open_steps(context: Context, spec: dict[str, Any]) -> Steps:
     if soft > 0:
         context.alert(
             "info",
-            f"{source.name}: {soft} labels lie between 0 and 1; TRL has two classes, so 0.5 and more count as right.",
+            f"{source.name}: {soft} labels are between 0 and 1; TRL has two classes: 0.5 and above count as correct.",
         )
     tests = held_out([prompt_key(row["prompt"]) for row in rows], spec["heldOutShare"])
     training = [row for row, test in zip(rows, tests, strict=True) if not test]
@@ -62,9 +62,9 @@ def _row(numbered: Numbered, cells: Cells) -> tuple[dict[str, Any], int]:
     steps = cells.column(numbered, "completions", "completions")
     labels = cells.column(numbered, "labels", "labels")
     if not isinstance(prompt, str) or not prompt:
-        raise cells.fault(numbered, 'has a "prompt" that is not a text', FORM)
+        raise cells.fault(numbered, 'has a "prompt" that is not a string', FORM)
     if not isinstance(steps, list) or not steps or not all(isinstance(step, str) for step in steps):
-        raise cells.fault(numbered, 'has "completions" that are no list of texts', FORM)
+        raise cells.fault(numbered, 'has "completions" that are not a list of strings', FORM)
     if not isinstance(labels, list) or not all(_is_label(label) for label in labels):
         raise cells.fault(numbered, 'has "labels" that are not true, false or 0 to 1', FORM)
     if len(labels) != len(steps):

@@ -101,8 +101,8 @@ def _within(batches: Iterable[pa.RecordBatch], path: Path, size: int) -> Iterato
 def _too_large(path: Path, most: int, size: int) -> Failure:
     return Failure(
         "unsupported",
-        f"{path} decodes to more than {most} bytes, of a file of {size}.",
-        "Write it again without what repeats, or as JSON lines.",
+        f"{path} decodes to more than {most} bytes from a file of {size}.",
+        "Write it again without the repetition, or as JSON lines.",
     )
 
 
@@ -127,7 +127,7 @@ def size_of(array: pa.Array) -> int:
         return 8 * len(array) + size_of(array.flatten())
     if "view" in str(kind) or "run_end" in str(kind):
         # They name the same bytes as often as they like.
-        raise pa.ArrowNotImplementedError(f"columns of {kind} are not read")
+        raise pa.ArrowNotImplementedError(f"columns of type {kind} are not supported")
     return max(8 * len(array), array.nbytes)
 
 
@@ -144,7 +144,7 @@ def _refuse_compressed(path: Path) -> None:
     except (struct.error, IndexError) as error:
         raise Failure("invalid", f"{path} is not a readable arrow file.", "Write it again.") from error
     if compressed:
-        raise Failure("unsupported", f"{path} is a compressed Arrow file.", "Write it as Parquet.")
+        raise Failure("unsupported", f"{path} is a compressed Arrow file.", "Convert it to Parquet.")
 
 
 def _messages(source: pa.NativeFile) -> Iterator[pa.Message]:

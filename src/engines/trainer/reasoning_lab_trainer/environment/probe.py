@@ -159,7 +159,7 @@ def in_child(what: str, seconds: float) -> tuple[dict[str, object], dict[str, ob
             env=environment,
         )
     except subprocess.TimeoutExpired:
-        return {"ok": False, "error": f"longer than {seconds:g} s"}, None
+        return {"ok": False, "error": f"timed out after {seconds:g} s"}, None
     except OSError as error:
         return {"ok": False, "error": one_line(error)}, None
     spent = round(time.monotonic() - started, 2)
@@ -169,7 +169,7 @@ def in_child(what: str, seconds: float) -> tuple[dict[str, object], dict[str, ob
         words = last_line(done.stderr)
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
         said = ": " + words if words else ""
-        return {"ok": False, "error": f"it ended its process ({how}){said}"}, None
+        return {"ok": False, "error": f"its process ended ({how}){said}"}, None
     facts = result.pop("facts", None)
     result["seconds"] = spent
     return result, facts

@@ -60,7 +60,7 @@ def failure_of(error: Any, method: str) -> Failure:
     data = error.get("data")
     data = data if isinstance(data, dict) else {}
     reason = data.get("reason")
-    message = data.get("message") or error.get("message") or f"The driver refused {method}."
+    message = data.get("message") or error.get("message") or f"The driver rejected {method}."
     action = data.get("action")
     return Failure(
         reason if reason in reasons else "internal", str(message), action if isinstance(action, str) else None

@@ -88,7 +88,7 @@ class MessageReader:
         """The next message; None where the peer is gone. Raises Failure `corrupt`."""
         while (end := self._buffer.find(b"\r\n\r\n")) < 0:
             if len(self._buffer) > HEADER_BYTES:
-                raise Failure("corrupt", "The driver sent something that is no message.")
+                raise Failure("corrupt", "The driver sent an invalid message.")
             if not self._fill():
                 return None
         length = content_length(bytes(self._buffer[:end]))
@@ -103,7 +103,7 @@ class MessageReader:
         except ValueError as error:
             raise Failure("corrupt", f"The driver sent a message that is not JSON: {error}.") from error
         if not isinstance(message, dict):
-            raise Failure("corrupt", "The driver sent JSON that is no message.")
+            raise Failure("corrupt", "The driver sent JSON that is not a message.")
         return message
 
     def _fill(self) -> bool:

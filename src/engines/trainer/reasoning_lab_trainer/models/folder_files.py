@@ -18,7 +18,7 @@ def check_model_folder(folder: Path) -> None:
         files = sorted(file for file in folder.iterdir() if file.suffix in READ)
     except OSError as error:
         raise Failure(
-            "denied", f"The folder {folder} cannot be read.", "Give yourself the right to read it."
+            "denied", f"The folder {folder} cannot be read.", "Change the permissions of the folder."
         ) from error
     for file in files:
         if file.is_dir():
@@ -33,6 +33,6 @@ def check_model_folder(folder: Path) -> None:
             elif file.suffix != ".bin" and file.stat().st_size > MODEL_FILE:
                 raise Failure(
                     "unsupported",
-                    f"{file} has {file.stat().st_size} bytes, more than the {MODEL_FILE} that are read.",
-                    "Take the model's own.",
+                    f"{file} has {file.stat().st_size} bytes, more than the maximum of {MODEL_FILE}.",
+                    "Use the original file of the model.",
                 )

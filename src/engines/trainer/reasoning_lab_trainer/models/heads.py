@@ -46,8 +46,8 @@ def make_head(
     if type(config) not in loader._model_mapping:
         raise Failure(
             "unsupported",
-            f'transformers has no {name} of the architecture "{config.model_type}" of {policy.name}.',
-            "Take a policy of another architecture for this stage.",
+            f'transformers has no {name} for the architecture "{config.model_type}" of {policy.name}.',
+            "Use a policy with another architecture for this stage.",
         )
     with torch.random.fork_rng():
         torch.manual_seed(recipe["seed"])

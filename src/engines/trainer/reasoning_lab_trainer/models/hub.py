@@ -39,25 +39,25 @@ def hub_failure(error: BaseException, what: str, path: str) -> Failure:
         classes = tuple(kind for kind in (getattr(hub_errors, name, None) for name in names) if kind is not None)
         return any(isinstance(at, classes) for at in chain)
 
-    action = f"Download it on a machine that has access, and give the folder's path in place of {path}."
+    action = f"Download it on a machine that has access, and use the path of the folder instead of {path}."
     if _says(chain, "trust_remote_code"):
         return Failure(
             "unsupported",
-            f"The {what} {path} needs code of its own, which this engine does not run.",
-            "Take one whose architecture the installed transformers has.",
+            f"The {what} {path} requires its own code, which this engine does not run.",
+            "Use one whose architecture the installed transformers supports.",
         )
     if has("GatedRepoError"):
         return Failure(
             "denied",
-            f"The {what} {path} is gated on the Hugging Face hub.",
-            "Ask for access on its page, then log in with `hf auth login`.",
+            f"The {what} {path} is gated on the Hugging Face Hub.",
+            "Request access on its page, then log in with `hf auth login`.",
         )
     if has("LocalEntryNotFoundError", "OfflineModeIsEnabled") or _says(
         chain, "couldn't connect", "Couldn't reach", "offline mode", "OfflineMode", "Connection", "Temporary failure"
     ):
         return Failure(
             "unavailable",
-            f"The {what} {path} is not on this machine, and the Hugging Face hub cannot be reached.",
+            f"The {what} {path} is not on this machine, and the Hugging Face Hub is unreachable.",
             action,
         )
     if has("RevisionNotFoundError"):
@@ -65,7 +65,7 @@ def hub_failure(error: BaseException, what: str, path: str) -> Failure:
     if has("RepositoryNotFoundError", "HFValidationError") or _says(chain, "not a valid model identifier"):
         return Failure(
             "missing",
-            f"There is no {what} {path}: neither a folder on this machine nor an id on the Hugging Face hub.",
+            f"There is no {what} {path}: it is neither a local folder nor an id on the Hugging Face Hub.",
             "Correct the path, or log in with `hf auth login` if it is private.",
         )
     text = str(error).strip().splitlines() or [type(error).__name__]

@@ -56,7 +56,7 @@ def config_of(shape: dict[str, int]) -> LabConfig:
         raise Failure(
             "invalid",
             f"The model's width {shape['width']} is not a multiple of its {shape['heads']} heads.",
-            "Choose a width that the number of heads divides.",
+            "Choose a width that is divisible by the number of heads.",
         )
     return LabConfig(
         vocab_size=shape["vocabulary"],
@@ -69,7 +69,7 @@ def config_of(shape: dict[str, int]) -> LabConfig:
 
 
 def _damaged(folder: Path, why: str) -> Failure:
-    return Failure("corrupt", f"The checkpoint {folder} is damaged: {why}.", "Take another checkpoint.")
+    return Failure("corrupt", f"The checkpoint {folder} is damaged: {why}.", "Use another checkpoint.")
 
 
 def _shape(folder: Path) -> dict[str, int]:
@@ -103,8 +103,8 @@ def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> Lab
         if tensor is None or tuple(tensor.shape) != expected:
             raise Failure(
                 "mismatch",
-                f"The checkpoint {folder} is of another model: it has no {there} of shape {list(expected)}.",
-                "Take a checkpoint of a run with the same model.",
+                f"The checkpoint {folder} belongs to a different model: it has no {there} of shape {list(expected)}.",
+                "Use a checkpoint of a run with the same model.",
             )
         converted[here] = tensor.t().contiguous() if transposed else tensor
     model.load_state_dict(converted)

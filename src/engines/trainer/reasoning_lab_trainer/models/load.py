@@ -45,14 +45,14 @@ def load_policy(
     revision = None if checkpoint else model_spec.get("revision")
     if path is None:
         if new_model is None:
-            raise Failure("internal", "A new model was asked for without its sizes.")
+            raise Failure("internal", "A new model was requested without its sizes.")
         model, tokenizer = _make(new_model, recipe["seed"]), lab_tokenizer(new_model["tokenizer"])
         _set_attention(model, recipe, device)
         name = "a new model"
     else:
         name = path
         if looks_like_path(path) and not is_folder(path):
-            raise Failure("missing", f"There is no model folder {path}.", 'Correct "path" of "model".')
+            raise Failure("missing", f"There is no model folder {path}.", 'Correct "path" in "model".')
         if is_folder(path):
             check_model_folder(Path(path))
         if is_folder(path) and is_lab_checkpoint(Path(path)):
@@ -129,20 +129,20 @@ def _adapter_base(file: Path, recipe: dict[str, Any]) -> str:
     try:
         config = PeftConfig.from_pretrained(str(file.parent))
     except Exception as error:
-        raise Failure("corrupt", f"{file} cannot be read: {first_line(error)}.", "Take another checkpoint.") from error
+        raise Failure("corrupt", f"{file} cannot be read: {first_line(error)}.", "Use another checkpoint.") from error
     lora = (recipe.get("pytorch") or {}).get("lora")
     if lora is not None and getattr(config, "r", lora["r"]) != lora["r"]:
         raise Failure(
             "mismatch",
-            f"The adapters in {file.parent} have rank {config.r}, the recipe's {lora['r']}.",
-            f'Set "r" of "lora" to {config.r}.',
+            f"The adapters in {file.parent} have rank {config.r}, but the recipe sets {lora['r']}.",
+            f'Set "r" in "lora" to {config.r}.',
         )
     base = config.base_model_name_or_path
     if not base or (looks_like_path(base) and not is_folder(base)):
         raise Failure(
             "missing",
-            f"The adapters in {file.parent} belong to the model {base or '(unnamed)'}, which is not there.",
-            "Put the model back, or merge the adapters where it is.",
+            f"The adapters in {file.parent} belong to the model {base or '(unnamed)'}, which was not found.",
+            "Restore the model, or merge the adapters on a machine that has it.",
         )
     return base
 
@@ -154,21 +154,21 @@ def _read_config(path: str, revision: str | None) -> PreTrainedConfig:
             raise Failure(
                 "missing",
                 f"The folder {path} is not a model: it has no config.json.",
-                "Name a folder that `save_pretrained` wrote, or a checkpoint of a run (<run>/checkpoints/step_000100).",
+                "Use a folder written by `save_pretrained`, or a checkpoint of a run (<run>/checkpoints/step_000100).",
             )
         try:
             raw = json.loads(read_regular(file, 16 << 20))
         except (Failure, OSError, ValueError) as error:
-            raise Failure("corrupt", f"{file} is not JSON.", "Take another model folder.") from error
+            raise Failure("corrupt", f"{file} is not JSON.", "Use another model folder.") from error
         kind = raw.get("model_type") if isinstance(raw, dict) else None
         if not isinstance(kind, str):
-            raise Failure("invalid", f'{file} names no "model_type".', "Take a folder that `save_pretrained` wrote.")
+            raise Failure("invalid", f'{file} has no "model_type".', "Use a folder written by `save_pretrained`.")
         if kind not in CONFIG_MAPPING:
-            own = " and brings code of its own, which this engine does not run" if raw.get("auto_map") else ""
+            own = " and requires its own code, which this engine does not run" if raw.get("auto_map") else ""
             raise Failure(
                 "unsupported",
-                f'The model {path} is a "{kind}", which the installed transformers does not have{own}.',
-                "Update transformers, or take a model of another architecture.",
+                f'The model {path} is a "{kind}", which the installed transformers does not support{own}.',
+                "Update transformers, or use a model of another architecture.",
             )
     try:
         return AutoConfig.from_pretrained(path, revision=revision, trust_remote_code=False)
@@ -185,8 +185,8 @@ def _check_class(config: PreTrainedConfig, path: str) -> None:
         what = named[0] if named else f'"{config.model_type}"'
         raise Failure(
             "mismatch",
-            f"The model {path} is a {what}, which does not continue text from left to right.",
-            "Take a causal language model (its config.json names a class that ends in ForCausalLM).",
+            f"The model {path} is a {what}, which does not generate text from left to right.",
+            "Use a causal language model (its config.json names a class that ends in ForCausalLM).",
         )
 
 
@@ -199,7 +199,7 @@ def _quantization(recipe: dict[str, Any], dtype: torch.dtype) -> BitsAndBytesCon
         raise Failure(
             "unavailable",
             f"Loading weights in {kind} needs the package bitsandbytes, which is not installed.",
-            'Install it into the engine\'s environment, or set "quantize" of "lora" to "none".',
+            'Install it in the environment of the engine, or set "quantize" in "lora" to "none".',
         )
     if kind == "8bit":
         return BitsAndBytesConfig(load_in_8bit=True)
@@ -238,8 +238,8 @@ def _open_whole(path: str, revision: str | None, recipe: dict[str, Any], device:
         # They would be random numbers, and nobody would know.
         raise Failure(
             "mismatch",
-            f"The weights of {path} lack {len(missing)} of its model's tensors, such as {missing[0]}.",
-            "Take a folder whose weights belong to its config.json.",
+            f"The weights of {path} lack {len(missing)} tensors of the model, such as {missing[0]}.",
+            "Use a folder whose weights match its config.json.",
         )
     return model
 
@@ -249,11 +249,11 @@ def _load_failure(error: Exception, path: str) -> Failure:
     if "size mismatch" in text or "mismatched" in text.lower():
         return Failure(
             "mismatch",
-            f"The weights of {path} have other shapes than its config.json says.",
-            "Take a folder whose weights belong to its config.json.",
+            f"The weights of {path} have other shapes than its config.json declares.",
+            "Use a folder whose weights match its config.json.",
         )
     if "Error no file named" in text:
-        return Failure("missing", f"The model folder {path} has no weights.", "Copy its .safetensors files there, too.")
+        return Failure("missing", f"The model folder {path} has no weights.", "Copy its .safetensors files there too.")
     if is_folder(path) and ("safetensors" in text.lower() or "header" in text.lower() or "pytorch_model" in text):
         return Failure("corrupt", f"The weights of {path} cannot be read: {first_line(error)}.", "Copy them again.")
     return hub_failure(error, "model", path)
@@ -264,8 +264,8 @@ def _check_vocabulary(model: PreTrainedModel | PeftModel, tokens: int, name: str
     if tokens > rows:
         raise Failure(
             "mismatch",
-            f"The tokenizer of {name} has {tokens} tokens, its model {rows}.",
-            "Put the model's own tokenizer beside it.",
+            f"The tokenizer of {name} has {tokens} tokens, but the model has {rows}.",
+            "Put the original tokenizer of the model into its folder.",
         )
 
 
@@ -283,7 +283,7 @@ def _with_adapters(
             linear = sorted({n.rpartition(".")[2] for n, m in model.named_modules() if isinstance(m, torch.nn.Linear)})
             raise Failure(
                 "invalid",
-                f'The model {name} has no module "{unknown[0]}", which "targets" of "lora" names.',
+                f'The model {name} has no module "{unknown[0]}", which is listed in "targets" of "lora".',
                 f"It has {', '.join(linear)}.",
             )
     with torch.random.fork_rng():

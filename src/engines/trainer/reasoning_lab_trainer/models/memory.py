@@ -53,14 +53,14 @@ def check_memory(config: PreTrainedConfig, recipe: dict[str, Any], device: torch
         return
     lora = settings.get("lora")
     advice = (
-        'Train adapters ("lora" of "pytorch"), share the model ("strategy": "fsdp"), or take a smaller model.'
+        'Train adapters ("lora" in "pytorch"), shard the model ("strategy": "fsdp"), or use a smaller model.'
         if lora is None
-        else 'Set "quantize" of "lora" to "4bit", or take a smaller model.'
+        else 'Set "quantize" in "lora" to "4bit", or use a smaller model.'
     )
-    parts = "weights, gradients and optimiser" if lora is None else "frozen weights"
+    parts = "weights, gradients and optimizer" if lora is None else "frozen weights"
     raise Failure(
         "full",
-        f"The model {what} has {parameters / 1e9:.2f} billion parameters; its {parts} alone take"
-        f" {needed / GIB:.1f} GiB, and {device.type} has {total / GIB:.1f} GiB.",
+        f"The model {what} has {parameters / 1e9:.2f} billion parameters; its {parts} alone need"
+        f" {needed / GIB:.1f} GiB, but {device.type} has {total / GIB:.1f} GiB.",
         advice,
     )

@@ -27,8 +27,8 @@ def precision_of(recipe: dict[str, Any], device: torch.device) -> Precision:
     if asked == "bfloat16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
         raise Failure(
             "unsupported",
-            f"{torch.cuda.get_device_name(device)} has no bfloat16.",
-            'Set "precision" of "pytorch" to "float16" or "float32".',
+            f"{torch.cuda.get_device_name(device)} does not support bfloat16.",
+            'Set "precision" in "pytorch" to "float16" or "float32".',
         )
     return asked
 

@@ -22,10 +22,10 @@ def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenize
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # tokenizers raises Exception itself
-        raise Failure("corrupt", f"{what} is not a tokenizer ({error}).", "Take another checkpoint.") from error
+        raise Failure("corrupt", f"{what} is not a tokenizer ({error}).", "Use another checkpoint.") from error
     for id, token in enumerate((PAD, BOS, EOS)):
         if tokenizer.token_to_id(token) != id:
-            raise Failure("invalid", f"{what} is not of this engine: token {id} is not {token}.")
+            raise Failure("invalid", f"{what} was not written by this engine: token {id} is not {token}.")
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=PAD,
@@ -45,8 +45,8 @@ def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenize
     if is_folder(path) and not any((folder / name).is_file() for name in TOKENIZER_FILES):
         raise Failure(
             "missing",
-            f"The model folder {path} has no tokenizer: none of {', '.join(TOKENIZER_FILES)} is there.",
-            "Save the model's tokenizer into the folder (tokenizer.save_pretrained).",
+            f"The model folder {path} has no tokenizer: none of {', '.join(TOKENIZER_FILES)} was found.",
+            "Save the tokenizer of the model into the folder (tokenizer.save_pretrained).",
         )
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=False)
@@ -57,7 +57,7 @@ def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenize
     if tokenizer.eos_token_id is None:
         raise Failure(
             "invalid",
-            f"The tokenizer of {path} has no end-of-sequence token, so no completion would ever end.",
+            f"The tokenizer of {path} has no end-of-sequence token, so completions would never end.",
             'Set "eos_token" in its tokenizer_config.json.',
         )
     if tokenizer.pad_token_id is None:
@@ -81,7 +81,7 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
             raise Failure(
                 "missing",
                 f"The chat template {file} cannot be read ({error}).",
-                'Name a Jinja file in "model.template".',
+                'Set "model.template" to a Jinja file.',
             ) from error
     if not template.chat:
         return
@@ -89,8 +89,8 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
         what = recipe["model"].get("path", "the new model")
         raise Failure(
             "missing",
-            f"The tokenizer of {what} has no chat template, and the recipe puts problems through one.",
-            'Name a Jinja file in "model.template", or set "chat" of "template" to false.',
+            f"The tokenizer of {what} has no chat template, but the recipe applies one to its problems.",
+            'Set "model.template" to a Jinja file, or set "chat" in "template" to false.',
         )
     try:
         asked = tokenizer.apply_chat_template(template.converse("1+1="), add_generation_prompt=True, tokenize=False)
@@ -98,11 +98,11 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
         where = "" if file is None else f" {file}"
         raise Failure(
             "invalid",
-            f"The chat template{where} does not take the messages of the recipe: {first_line(error)}.",
-            'Leave out "system" where the template has no such role, or name another file in "model.template".',
+            f"The chat template{where} does not accept the messages of the recipe: {first_line(error)}.",
+            'Remove "system" if the template has no such role, or set "model.template" to another file.',
         ) from error
     if "1+1=" not in asked:
-        raise Failure("invalid", "The chat template leaves out the user's message.", "Correct the Jinja file.")
+        raise Failure("invalid", "The chat template omits the user message.", "Correct the Jinja file.")
 
 
 def first_line(error: BaseException) -> str:

@@ -89,8 +89,8 @@ def encode_prompt(tokenizer: Any, text: str) -> list[int]:
     except Exception as error:
         raise Failure(
             "invalid",
-            f"The text {text[:80]!r} cannot be turned into tokens: {first_line(error)}.",
-            "Use only characters that the model's vocabulary has.",
+            f"The text {text[:80]!r} cannot be tokenized: {first_line(error)}.",
+            "Use only characters in the vocabulary of the model.",
         ) from error
     # An end of sequence behind it would be the end of what is to be gone on with.
     if ids and ids[-1] == tokenizer.eos_token_id and not text.endswith(tokenizer.eos_token or "\0"):

@@ -29,11 +29,13 @@ def find_node() -> str:
             return path
         tried.append(f"{path} is {'.'.join(map(str, version))}" if version is not None else f"{path} does not run")
     if not tried:
-        raise Failure("missing", "The nodes of the cluster have no Node, in which the driver of the run works.", ADVICE)
+        raise Failure("missing", "The cluster nodes have no Node.js, which the driver of the run needs.", ADVICE)
     raise Failure("version", f"The driver of the run needs Node {NEEDED} or newer; {', '.join(tried)}.", ADVICE)
 
 
-ADVICE = f'Set "pip" of the recipe\'s ray settings to ["{PACKAGE}"], or install Node {NEEDED} or newer on the nodes.'
+ADVICE = (
+    f'Set "pip" in the ray settings of the recipe to ["{PACKAGE}"], or install Node {NEEDED} or newer on the nodes.'
+)
 
 
 def candidates() -> list[str]:

@@ -64,13 +64,13 @@ def bring(settings: Settings, place: Place, package: Path) -> None:
     if importlib.util.find_spec("verl") is None:
         raise Failure(
             "missing",
-            "The nodes of the cluster have no verl.",
-            'Install verl and vLLM there, or name them in "pip" of the recipe\'s ray settings.',
+            "The cluster nodes lack verl.",
+            'Install verl and vLLM there, or list them in "pip" in the ray settings of the recipe.',
         )
     if not settings.resume:
         prepare(settings, place, package)
     elif not (place.run / "recipe.json").exists():
-        raise Failure("missing", f"The run to resume is not in {place.run} on the cluster any more.", "Start it again.")
+        raise Failure("missing", f"The run to resume is no longer in {place.run} on the cluster.", "Start it again.")
     for name in ("rollouts", "validation", "metrics", "checkpoints", "data"):
         (place.run / name).mkdir(exist_ok=True)
     for source in (package / "payload").glob("*.py"):
@@ -107,7 +107,7 @@ def run_verl(settings: Settings, place: Place, package: Path) -> None:
     ).returncode
     if status != 0:
         raise Failure(
-            "internal", f"verl ended with status {status}.", "engine.log in the run folder holds what it printed."
+            "internal", f"verl ended with status {status}.", "See engine.log in the run folder for its output."
         )
 
 

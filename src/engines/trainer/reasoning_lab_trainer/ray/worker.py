@@ -79,8 +79,8 @@ def check_visible(place: Place, nonce: str) -> None:
         return
     raise Failure(
         "missing",
-        f"The node {socket.gethostname()} does not see {place.run}, where the head has put the run.",
-        'Set "storage" of the recipe\'s ray settings to a folder that all nodes of the cluster see.',
+        f"The node {socket.gethostname()} cannot see {place.run}, where the head node has put the run.",
+        'Set "storage" in the ray settings of the recipe to a folder that all cluster nodes can see.',
     )
 
 
@@ -91,7 +91,7 @@ def note_worker(place: Place, rank: int) -> None:
         (place.sidecar / "workers").mkdir(exist_ok=True)
         write_whole(place.sidecar / "workers" / f"{rank}.json", json.dumps(note))
     except OSError as error:
-        print(f"Rank {rank} could not note its process: {error}.", file=sys.stderr, flush=True)
+        print(f"Rank {rank} could not record its process: {error}.", file=sys.stderr, flush=True)
 
 
 def decide(place: Place, submission: str) -> bool:

@@ -71,7 +71,7 @@ def sharding(context: Context) -> dict[str, Any]:
         # accelerate would give each process all of the model, and say nothing.
         raise Failure(
             "unsupported",
-            '"strategy": "fsdp" shares a model among GPUs, and training runs on the processor here.',
-            'Set "strategy" of "pytorch" to "ddp".',
+            '"strategy": "fsdp" shards a model over GPUs, but training runs on the CPU here.',
+            'Set "strategy" in "pytorch" to "ddp".',
         )
     return {"fsdp": True, "fsdp_config": {"version": 2, "state_dict_type": "FULL_STATE_DICT"}}

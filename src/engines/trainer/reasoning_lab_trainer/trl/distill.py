@@ -48,7 +48,7 @@ def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) 
     without = sum(reward is None for reward in rewards)
     context.alert(
         "info",
-        f"{name}: {sum(passed)} of {len(rows)} completions have a reward of at least {least:g} and are imitated"
+        f"{name}: {sum(passed)} of {len(rows)} completions have a reward of at least {least:g} and are trained on"
         + (f"; {without} have none." if without else "."),
     )
     if not any(passed):
@@ -56,8 +56,8 @@ def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) 
         raise Failure(
             "invalid",
             f"{name}: no completion has a reward of at least {least:g}"
-            + (f"; the best has {best:g}." if best is not None else "; none has one at all."),
-            'Lower "minReward", or look at what the rewards say of the completions.',
+            + (f"; the best has {best:g}." if best is not None else "; there are no rewards."),
+            'Lower "minReward", or check the reward output on the completions.',
         )
     return [row for row, good in zip(rows, passed, strict=True) if good]
 

@@ -94,7 +94,7 @@ def failed(column: Column, message: str, line: int | None) -> Failure:
     return Failure(
         "invalid",
         f'The reward "{column["name"]}" ({place}) failed inside the trainer: {message}.',
-        'Correct it, or set "rewards" of "pytorch" to "hosts", where a failing reward pauses the run.',
+        'Fix it, or set "rewards" in "pytorch" to "hosts", where a failing reward pauses the run.',
     )
 
 
@@ -112,6 +112,6 @@ def host_module(name: str) -> ModuleType:
             return import_module(f"{HOST}.{name}")
     raise Failure(
         "missing",
-        "Rewards cannot run inside this trainer: the package of the reward hosts is not beside it.",
-        'Set "rewards" of the recipe\'s "pytorch" to "hosts".',
+        "Rewards cannot run inside this trainer: the reward host package is missing.",
+        'Set "rewards" in "pytorch" of the recipe to "hosts".',
     )

@@ -59,7 +59,7 @@ def run_stage(context: Context, stage: Stage) -> None:
             context.alert(
                 "warning",
                 f"{steps.name}: {cut} of {len(rows)} solutions are longer than {longest_row(context)} tokens;"
-                " the labels of what is cut are not learned.",
+                " labels beyond that are not trained on.",
             )
     arguments = training_arguments(
         context,

@@ -25,7 +25,7 @@ PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
 """Where trainer and configuration of each stage may lie, the first that is there counts."""
 
 OTHERS: dict[str, str] = {
-    "value-model": "TRL trains no value model",
+    "value-model": "TRL does not train value models",
     "ppo": "TRL has no PPO since 1.0",
 }
 """Stages that no TRL trainer stands for."""
@@ -39,7 +39,7 @@ def find_trainer(stage: str) -> tuple[type, type]:
         raise Failure(
             "unsupported",
             f'The pytorch engine has no stage "{stage}": {OTHERS[stage]}.',
-            'Set "engine": "embedded", which has value models and process rewards, or take the stage grpo or rloo.',
+            'Set "engine": "embedded", which supports value models and process rewards, or use the stage grpo or rloo.',
         )
     for module, trainer, config in PLACES.get(stage, ()):
         found = imported(module)
@@ -49,11 +49,13 @@ def find_trainer(stage: str) -> tuple[type, type]:
         raise Failure(
             "unsupported", f'The pytorch engine has no stage "{stage}".', f"It has {', '.join(sorted(PLACES))}."
         )
-    embedded = ' or set "engine": "embedded", which has it,' if stage in ("sft", "grpo", "process-reward-model") else ""
+    embedded = (
+        ' or set "engine": "embedded", which supports it,' if stage in ("sft", "grpo", "process-reward-model") else ""
+    )
     raise Failure(
         "unsupported",
-        f'TRL {trl.__version__}, which is installed, has no trainer for the stage "{stage}".',
-        f'Install another one (pip install "trl==1.13.*"){embedded} or remove the stage.',
+        f'The installed TRL {trl.__version__} has no trainer for the stage "{stage}".',
+        f'Install another version (pip install "trl==1.13.*"){embedded} or remove the stage.',
     )
 
 
@@ -73,26 +75,26 @@ def refuse(recipe: dict[str, Any], index: int) -> None:
     if kind == "process-reward-model" and not stage.get("labels"):
         raise Failure(
             "unsupported",
-            f"{where}: TRL learns process rewards from labelled steps alone.",
-            'Add "labels", or set "engine": "embedded", which labels steps by completions of the policy.',
+            f"{where}: TRL trains process rewards from labeled steps only.",
+            'Add "labels", or set "engine": "embedded", which labels steps by sampling completions from the policy.',
         )
     if stage.get("dynamic_sampling"):
         raise Failure(
             "unsupported",
-            f'{where}: TRL has no "dynamic_sampling".',
-            'Remove it, or set "engine": "embedded", which has it.',
+            f'{where}: TRL does not support "dynamic_sampling".',
+            'Remove it, or set "engine": "embedded", which supports it.',
         )
     settings = recipe.get("pytorch") or {}
     new = "path" not in recipe["model"]
     if new and settings.get("vllm"):
         raise Failure(
             "unsupported",
-            "vLLM does not know the architecture of a new model.",
-            'Remove "vllm" of "pytorch", or name a model by "path".',
+            "vLLM does not support the architecture of a new model.",
+            'Remove "vllm" from "pytorch", or set "path" to a model.',
         )
     if new and settings.get("lora"):
         raise Failure(
             "invalid",
-            'Adapters ("lora") add to what a trained model knows; a new model knows nothing.',
-            'Remove "lora" of "pytorch", or name a model by "path".',
+            'Adapters ("lora") extend a trained model; a new model has nothing to extend.',
+            'Remove "lora" from "pytorch", or set "path" to a model.',
         )

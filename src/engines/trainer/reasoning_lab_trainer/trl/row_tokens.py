@@ -33,10 +33,10 @@ def encoded(policy: Policy, texts: Sequence[str], what: str, special: bool = Tru
         if lacking is not None:
             raise Failure(
                 "invalid",
-                f"{what} hold the symbol {lacking!r} (U+{ord(lacking):04X}), which the vocabulary of the model lacks.",
-                "Use only characters that the training data has, or a model with a larger vocabulary.",
+                f"{what} contain the symbol {lacking!r} (U+{ord(lacking):04X}), which the model vocabulary lacks.",
+                "Use only characters of the training data, or a model with a larger vocabulary.",
             ) from error
-        raise Failure("invalid", f"{what} cannot be turned into tokens: {first_line(error)}.") from error
+        raise Failure("invalid", f"{what} cannot be tokenized: {first_line(error)}.") from error
 
 
 def known(policy: Policy, symbol: str) -> bool:
@@ -113,13 +113,13 @@ def tell(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
     if kept < rows:
         context.alert(
             "warning",
-            f"{what}: {rows - kept} of {rows} rows are left out: their prompt alone has {longest} tokens or more.",
+            f"{what}: left out {rows - kept} of {rows} rows whose prompt alone has {longest} tokens or more.",
         )
     if cut > 0:
-        context.alert("warning", f"{what}: {cut} of {kept} rows are longer than {longest} tokens and are cut.")
+        context.alert("warning", f"{what}: {cut} of {kept} rows are longer than {longest} tokens and are truncated.")
     if kept == 0:
         raise Failure(
             "invalid",
-            f"{what}: every prompt has {longest} tokens or more, so that no completion can follow.",
-            'Raise "maxLength" of "pytorch" or take a model with a longer context.',
+            f"{what}: every prompt has {longest} tokens or more, which leaves no room for a completion.",
+            'Raise "maxLength" in "pytorch", or use a model with a longer context.',
         )

@@ -121,9 +121,9 @@ class Sampling(Gated):
             prompt = text_of_prompt(policy.tokenizer, prompts[lengths.index(longest)])
             raise Failure(
                 "invalid",
-                f"The prompt {prompt[:80]!r} has {longest} tokens; with {self.max_completion_length} of a completion "
-                f"that is more than the {policy.context} that {policy.name} takes.",
-                "Lower max_completion_length, leave long problems out, or take a model with a longer context.",
+                f"The prompt {prompt[:80]!r} has {longest} tokens; with {self.max_completion_length} for a completion "
+                f"this exceeds the context of {policy.context} tokens of {policy.name}.",
+                "Lower max_completion_length, remove long problems, or use a model with a longer context.",
             )
         return tokenized
 

@@ -56,9 +56,9 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
     if rest:
         raise Failure(
             "invalid",
-            f'Stage {stage.index + 1} ("{stage.type}") samples {rows} completions, which cannot be shared by '
+            f'Stage {stage.index + 1} ("{stage.type}") samples {rows} completions, which cannot be divided among '
             f"{settings['steps_per_generation']} update(s) and {context.world.size} process(es).",
-            "Change prompts_per_step, so that they can.",
+            "Change prompts_per_step so that they can.",
         )
     asked = (context.recipe.get("pytorch") or {}).get("microBatch") or per_update
     micro = next(size for size in range(min(asked, per_update), 0, -1) if per_update % size == 0)
@@ -82,9 +82,9 @@ def vllm_options(context: Context) -> dict[str, Any]:
     if find_spec("vllm") is None:
         raise Failure(
             "unavailable",
-            "The recipe generates with vLLM, which is not installed in this Python.",
-            'Install it into the engine\'s environment (pip install "trl[vllm]"), or take "vllm" out of '
-            'the recipe\'s "pytorch".',
+            "The recipe generates with vLLM, which is not installed in this Python environment.",
+            'Install it in the environment of the engine (pip install "trl[vllm]"), or remove "vllm" from '
+            '"pytorch" in the recipe.',
         )
     options: dict[str, Any] = {"use_vllm": True, "vllm_mode": vllm["mode"]}
     if vllm["mode"] == "server":

@@ -47,8 +47,8 @@ def worked_row(context: Context, problem: Problem) -> dict[str, Any]:
         lacks = "answer" if answer is None else "worked solution"
         raise Failure(
             "invalid",
-            f'The stage "sft" imitates worked solutions, and the problem {problem["prompt"][:80]!r} has no {lacks}.',
-            'Name the column of "solution" in "dataset", or leave the stage out.',
+            f'The stage "sft" trains on worked solutions, but the problem {problem["prompt"][:80]!r} has no {lacks}.',
+            'Name the column of "solution" in "dataset", or remove the stage.',
         )
     return {
         "prompt": template.ask(problem["prompt"]),

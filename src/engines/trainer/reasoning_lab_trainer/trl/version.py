@@ -56,7 +56,9 @@ def trl_version() -> str:
         return version("trl")
     except PackageNotFoundError as error:
         raise Failure(
-            "unavailable", "TRL is not installed in this Python.", "Run Set Up PyTorch Engine, or pip install trl."
+            "unavailable",
+            "TRL is not installed in this Python environment.",
+            "Run Set Up PyTorch Engine, or pip install trl.",
         ) from error
 
 
@@ -64,7 +66,7 @@ def unknown(installed: str, why: str) -> Failure:
     known = f"{KNOWN[0]}.{KNOWN[1]}"
     return Failure(
         "version",
-        f"TRL {installed} is not one that this engine can follow: {why}. It was made for TRL {known}.",
+        f"TRL {installed} is not supported: {why}. This engine was built for TRL {known}.",
         f'Install it: pip install "trl=={known}.*".',
     )
 
@@ -76,6 +78,6 @@ def other_version() -> str | None:
     if tuple(int(part) if part.isdigit() else -1 for part in parts[:2]) == KNOWN:
         return None
     return (
-        f"TRL {installed} is installed; this engine was tested with {KNOWN[0]}.{KNOWN[1]}. It has what is "
-        "needed, but numbers may differ."
+        f"TRL {installed} is installed; this engine was tested with {KNOWN[0]}.{KNOWN[1]}. It has the required "
+        "interface, but numbers may differ."
     )

@@ -187,7 +187,7 @@ describe('the probes of code', () => {
 		const report = await audit(runner, 'a', numberProblems, { probes: ids });
 		assert.deepEqual(
 			report.probes.map(({ outcome, detail }) => [outcome, detail]),
-			ids.map(() => ['skipped', 'The rows have no tests, so the reward is not about code.']),
+			ids.map(() => ['skipped', 'The rows have no tests, so the reward does not judge code.']),
 		);
 	});
 

@@ -78,16 +78,16 @@ describe('labeled cases', () => {
 			faults.map(({ line, message }) => `${line} ${message}`),
 			[
 				'1 is not JSON',
-				'3 is no labeled case',
-				'4 has no text "completion"',
-				'5 has an "expect" that is no expectation',
-				'6 has an "expect" that is no expectation',
-				'7 has an "expect" that no value can meet, or that every value meets',
-				'8 has an "expect" that no value can meet, or that every value meets',
-				'9 has an "expect" that no value can meet, or that every value meets',
-				'10 has no text "completion"',
-				'11 has a "row" that cannot be used',
-				'12 has a "expcet" that cannot be used',
+				'3 is not a labeled case',
+				'4 has no string "completion"',
+				'5 has an invalid "expect',
+				'6 has an invalid "expect',
+				'7 has an "expect" that no value or every value meets',
+				'8 has an "expect" that no value or every value meets',
+				'9 has an "expect" that no value or every value meets',
+				'10 has no string "completion"',
+				'11 has an unknown or invalid "row"',
+				'12 has an unknown or invalid "expcet"',
 			],
 		);
 		for (const { action } of faults) assert.match(action, /\.$/);
@@ -106,7 +106,7 @@ describe('labeled cases', () => {
 			(keys as string).match(/[a-z]+/g),
 		);
 		const action = parseCases('{"completion": "x", "expect": 1, "other": 1}').faults[0]?.action ?? '';
-		assert.deepEqual(documented.sort(), (action.replace('A case has: ', '').match(/[a-z]+/g) ?? []).sort());
+		assert.deepEqual(documented.sort(), (action.replace('Allowed keys: ', '').match(/[a-z]+/g) ?? []).sort());
 	});
 
 	it('are met by a value within 1e-9, by the ends of a range, and by null alone for null', () => {
