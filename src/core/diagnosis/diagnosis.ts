@@ -6,7 +6,7 @@ import type { Holding, Look, Rule, Watch } from './rule.ts';
 import { rules as allRules } from './rules.ts';
 import type { StepFacts } from './stepFacts.ts';
 
-/** What a rule found, as it stands. */
+/** A finding of a rule, as currently reported. */
 interface Found {
 	alert: Alert;
 	level: Alert['level'];
@@ -17,18 +17,18 @@ interface Found {
 interface Working {
 	readonly rule: Rule;
 	readonly watch: Watch;
-	/** Ids of what holds now. */
+	/** Ids of the findings that hold now. */
 	holding: readonly string[];
-	/** Rollouts have come that may be evidence. */
+	/** Whether new rollouts have arrived that may serve as evidence. */
 	news: boolean;
 }
 
-/** More alerts than any run has; names are a trainer's. */
+/** Upper bound on alerts per run; names come from the trainer and are unbounded. */
 const mostAlerts = 200;
-/** Evaluations that are before the newest row wait for theirs. */
+/** Max evaluations queued until the metrics row of their step arrives. */
 const mostWaiting = 1000;
 
-/** Stages that imitate or learn from pairs are another matter: their entropy falls, and nothing is sampled. */
+/** Stages that imitate or learn from pairs are excluded: their entropy falls by design, and nothing is sampled. */
 const unsampled: ReadonlySet<string> = new Set([
 	'pretrain',
 	'sft',
@@ -39,9 +39,9 @@ const unsampled: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Looks at a run as it goes: rows of metrics ascending by step, held-out evaluations, and the rollouts of steps as far as
- * they are told. What is told of a step before the row of that step is known when the row is judged. Memory does not grow
- * with the run.
+ * Diagnoses a run incrementally from rows of metrics in ascending order of step, held-out evaluations, and rollouts as
+ * far as they are available. Facts about the rollouts of a step must be added before its row, so that they are known
+ * when the row is judged. Memory is bounded.
  */
 export class Diagnosis {
 	readonly #working: Working[];
@@ -49,10 +49,13 @@ export class Diagnosis {
 	#waiting: EvaluationSummary[] = [];
 	#stage: string | null = null;
 	#row: Row | null = null;
-	/** Of the newest row of any stage. */
+	/** Step of the newest row of any stage. */
 	#step = 0;
 	#revision = 0;
-	/** Of the present stage, and of the longest: rows of sampling stages, those with a reward, and steps with rollouts. */
+	/**
+	 * Counts for the current and for the longest stage: rows of sampling stages, rows with a reward, and steps with
+	 * rollouts.
+	 */
 	readonly #seen = { rows: 0, rewarded: 0, steps: 0 };
 	#batches = 0;
 	#unsampled = 0;
@@ -61,22 +64,22 @@ export class Diagnosis {
 		this.#working = rules.map((rule) => ({ rule, watch: rule.watch(run), holding: [], news: false }));
 	}
 
-	/** All alerts so far, in the order in which they began to hold; those that hold no more have a `lastStep` behind. */
+	/** All alerts so far, in the order in which they started. Alerts that no longer hold have a `lastStep`. */
 	get alerts(): readonly Alert[] {
 		return [...this.#found.values()].map(({ alert }) => alert);
 	}
 
-	/** Generation batches of the longest sampling stage; rules say little before there are `shortRun` of them. */
+	/** Generation batches of the longest sampling stage. Most rules need at least `shortRun` of them. */
 	get batches(): number {
 		return this.#batches;
 	}
 
-	/** Rows of stages that sample nothing: there only losses are looked at. */
+	/** Rows of stages that do not sample. Only their losses are checked. */
 	get unsampled(): number {
 		return this.#unsampled;
 	}
 
-	/** Grows when there is a new alert, or one has another level, or begins or ends to hold. */
+	/** Increases when an alert is added, changes level, starts, or ends. */
 	get revision(): number {
 		return this.#revision;
 	}
@@ -112,7 +115,7 @@ export class Diagnosis {
 		}
 	}
 
-	/** A look at a live run: what only time shows. */
+	/** Checks a live run for conditions that depend on time alone. */
 	look(look: Look): void {
 		for (const working of this.#working) {
 			if (working.watch.look !== undefined) this.#take(working, working.watch.look(look), this.#step);
@@ -161,7 +164,7 @@ export class Diagnosis {
 		}
 	}
 
-	/** Evaluations count when the training up to them is known. */
+	/** Passes on evaluations once the training rows up to their step are known. */
 	#takeEvaluations(): void {
 		while (this.#waiting.length > 0) {
 			const next = this.#waiting[0] as EvaluationSummary;
@@ -214,7 +217,7 @@ export class Diagnosis {
 		return id;
 	}
 
-	/** What a rule held to be so, and now knows what it is about: one alert and not two. */
+	/** Finds the earlier finding of a rule that is about the same thing under another id, so that it stays one alert. */
 	#renamed(rule: Rule, id: string): Found | undefined {
 		const vague = id === rule.name ? undefined : this.#found.get(rule.name);
 		if (!vague?.holds) return undefined;
@@ -231,11 +234,11 @@ function asCause(title: string): string {
 export interface WholeRun {
 	readonly metrics: readonly MetricsLine[];
 	readonly evaluations?: readonly EvaluationSummary[];
-	/** Of all steps, or of some. */
+	/** Facts of all steps, or of some. */
 	readonly steps?: readonly StepFacts[];
 }
 
-/** The alerts of a run that is known as a whole. */
+/** Returns the alerts of a completed run. */
 export function diagnose(run: DiagnosisRun, { metrics, evaluations = [], steps = [] }: WholeRun): readonly Alert[] {
 	const diagnosis = new Diagnosis(run);
 	diagnosis.addEvaluations(evaluations);

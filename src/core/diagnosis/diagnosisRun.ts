@@ -1,26 +1,26 @@
 import type { RecipeEdit } from '../../protocol/alert.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
-/** A stage of the recipe, as far as rules ask for it. */
+/** A stage of the recipe, as far as rules need it. */
 export interface DiagnosisStage {
 	readonly type: string;
-	/** The keys of the stage. */
+	/** Recipe keys of the stage. */
 	readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** What the rules know of a run beside its numbers. */
+/** What the rules know about a run besides its metrics. */
 export interface DiagnosisRun {
 	/** `reasoning-lab`, or the name of an importer's format. */
 	readonly format: string;
-	/** In the order of the recipe; empty: not known. */
+	/** In recipe order; empty if unknown. */
 	readonly rewards: readonly { readonly name: string; readonly weight: number }[];
-	/** Of the frozen recipe; empty: another trainer's run, or not known. */
+	/** From the frozen recipe; empty for runs of other trainers and if unknown. */
 	readonly stages: readonly DiagnosisStage[];
-	/** Of the frozen recipe; absent: another trainer's run, or not known. */
+	/** From the frozen recipe; absent for runs of other trainers and if unknown. */
 	readonly dataset?: Readonly<Record<string, unknown>>;
 }
 
-/** A row of metrics as rules read it. */
+/** A row of metrics as read by rules. */
 export class Row {
 	readonly step: number;
 	readonly time: number;
@@ -35,12 +35,12 @@ export class Row {
 		this.#values = line.values;
 	}
 
-	/** null: not in this row, or no valid number. */
+	/** Returns the value of a metric; null if the row lacks it or it is not a valid number. */
 	get(name: string): number | null {
 		return this.#values[name] ?? null;
 	}
 
-	/** Whether the row has the metric, be it without a valid number. */
+	/** Whether the row has the metric, even without a valid number. */
 	has(name: string): boolean {
 		return this.#values[name] !== undefined;
 	}
@@ -53,14 +53,14 @@ export class Row {
 
 export type RecipePath = (string | number)[];
 
-/** Which key of the recipe to change, to what in words, and as changes that can be applied. */
+/** A suggested recipe change: the key, the new value in words, and edits that can be applied. */
 export interface RecipeAdvice {
 	readonly path: RecipePath;
 	readonly suggestion: string;
 	readonly edits?: RecipeEdit[];
 }
 
-/** Which key of the recipe to change; null where the run has no recipe of ours. */
+/** Returns the key to change; null if the run has no recipe of this format. */
 export function recipeAdvice(
 	path: RecipePath | null,
 	suggestion: string,
@@ -70,12 +70,12 @@ export function recipeAdvice(
 	return edits.length === 0 ? { path, suggestion } : { path, suggestion, edits: [...edits] };
 }
 
-/** Advice that sets one key; without a value only the words. */
+/** Advice that sets one key. Without a value, it consists of words only. */
 export function setAdvice(path: RecipePath | null, suggestion: string, value: unknown): RecipeAdvice | null {
 	return recipeAdvice(path, suggestion, path === null || value === null ? [] : [{ path, value }]);
 }
 
-/** The key of a run's RL stage; null where the recipe is not known. */
+/** Returns the path of a key of the RL stage; null if the recipe is unknown. */
 export function stagePath(run: DiagnosisRun, stage: string, key: string): RecipePath | null {
 	const at = run.stages.findLastIndex(({ type }) => type === stage);
 	return at < 0 ? null : ['stages', at, key];
@@ -91,7 +91,7 @@ export function recipePath(run: DiagnosisRun, ...path: RecipePath): RecipePath |
 	return run.stages.length === 0 ? null : path;
 }
 
-/** A number among the settings of a stage. */
+/** Returns a numeric setting of a stage. */
 export function stageSetting(run: DiagnosisRun, stage: string, key: string): number | null {
 	const value = run.stages.findLast(({ type }) => type === stage)?.settings[key];
 	return typeof value === 'number' ? value : null;

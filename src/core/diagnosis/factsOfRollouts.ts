@@ -8,25 +8,28 @@ import { judgesAnswer } from './rewardNames.ts';
 import type { GroupFacts, StepFacts } from './stepFacts.ts';
 import { limit } from './thresholds.ts';
 
-/** Of longer completions the beginning is looked at. */
+/** Max characters of a completion that are examined. */
 const longestText = 200_000;
-/** Loops do not end: the end of a completion shows them, in a time that other work can wait for. */
+/**
+ * Characters at the end of a completion that are searched for loops. A loop does not stop, so it shows at the end; the
+ * bound keeps the search fast.
+ */
 const loopText = 20_000;
-/** Of answers this is enough to tell them apart, and of completions to see their language. */
+/** Characters kept of an answer, enough to distinguish answers, and examined for the language of a completion. */
 const longestAnswer = 200;
 const languageText = 4000;
-/** Longer prompts are no names of rows. */
+/** Prompts longer than this are not used to identify rows. */
 const longestPrompt = 2000;
-/** Rewards of which equal completions are compared. */
+/** Max rewards for which identical completions are compared. */
 const maxRewards = 50;
 
-/** By what share of another language a completion counts as mixed. */
+/** Returns the language or script of a completion that counts as mixed; null if it does not. */
 function mixedOf(completion: string): string | null {
 	const { foreign, language, script } = findLanguageMix(completion.slice(0, languageText));
 	return foreign >= limit('mixedLetters') ? (language ?? script ?? '') : null;
 }
 
-/** The prompt, where the recorded row of the dataset has that text. */
+/** Returns the prompt if the recorded dataset row contains that text. */
 function promptOf({ prompt, row }: RolloutLine): { prompt?: string } {
 	if (typeof prompt !== 'string' || prompt.length > longestPrompt || typeof row !== 'object' || row === null) return {};
 	return Object.values(row).includes(prompt) ? { prompt } : {};
@@ -40,13 +43,13 @@ function correctOf(rewards: RolloutLine['rewards']): boolean | null {
 	return value === null ? null : value > 0.5;
 }
 
-/** The answer, cut; `none`: it cannot be read; null: nothing says how answers are marked. */
+/** Returns the truncated answer; `none` if it cannot be parsed; null if it is unknown how answers are marked. */
 function answerOf(completion: string, tags: TraceTags | null): { readonly text: string | null } | null {
 	if (tags === null || tags.answer === null) return null;
 	return { text: soleAnswer(parseTrace(completion, tags), tags)?.slice(0, longestAnswer).toLowerCase() ?? null };
 }
 
-/** Whether the answer is marked as the prompt of another trainer's run asks for. */
+/** Whether the answer is marked as the prompt of another trainer's run requests. */
 function answeredOf(completion: string, prompt: string): boolean | null {
 	if (/\\boxed/.test(prompt)) return /\\boxed\s*\{/.test(completion);
 	if (/<answer>/i.test(prompt)) return /<answer>[\s\S]*?\S[\s\S]*?<\/answer>/i.test(completion.slice(-20_000));
@@ -55,19 +58,19 @@ function answeredOf(completion: string, prompt: string): boolean | null {
 
 interface Group {
 	readonly facts: Growing<GroupFacts>;
-	/** Rewards of the first completion of each text, by their names. */
+	/** Rewards of the first completion with each text, by reward name. */
 	readonly texts: Map<string, RolloutLine['rewards']>;
 	readonly answers: (string | null)[];
 	readonly mixed: (string | null)[];
 	readonly repeats: Map<string, { pairs: number; differ: number }>;
 }
 
-/** Reduces the rollouts of one step, one after the other, so that texts need not be kept. */
+/** Reduces the rollouts of one step one by one, so that their texts need not be kept. */
 export class FactsOfRollouts {
 	readonly #tags: TraceTags | null;
 	readonly #groups = new Map<number, Group>();
 
-	/** @param tags of the run's template; null: another trainer's run */
+	/** @param tags template tags of the run; null for runs of other trainers */
 	constructor(tags: TraceTags | null) {
 		this.#tags = tags;
 	}
@@ -129,7 +132,7 @@ export class FactsOfRollouts {
 	}
 }
 
-/** Two rollouts with the same prompt and completion: which rewards scored them differently. */
+/** Counts, for two rollouts with the same prompt and completion, which rewards scored them differently. */
 function countRepeats(repeats: Group['repeats'], first: RolloutLine['rewards'], second: RolloutLine['rewards']): void {
 	for (const [name, value] of Object.entries(second).slice(0, maxRewards)) {
 		const before = Object.hasOwn(first, name) ? first[name] : null;

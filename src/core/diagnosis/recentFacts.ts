@@ -1,12 +1,12 @@
 import type { Evidence } from '../../protocol/alert.ts';
 import type { GroupFacts, StepFacts } from './stepFacts.ts';
 
-/** Rollouts that an alert names. */
+/** Max rollouts listed as evidence for an alert. */
 export const mostEvidence = 5;
-/** Groups of one step that are kept. */
+/** Max groups kept per step. */
 const mostGroups = 512;
 
-/** The rollouts of the last steps that were told, newest last. */
+/** Facts of the last steps with rollouts, newest last. */
 export class RecentFacts {
 	readonly #steps: number;
 	#facts: StepFacts[] = [];
@@ -28,7 +28,7 @@ export class RecentFacts {
 		this.#facts = [];
 	}
 
-	/** Every group, with its step; the newest first. */
+	/** Iterates over all groups with their step, newest first. */
 	*groups(): Generator<{ readonly step: number; readonly group: GroupFacts }> {
 		for (let i = this.#facts.length - 1; i >= 0; i--) {
 			const { step, groups } = this.#facts[i] as StepFacts;
@@ -36,7 +36,7 @@ export class RecentFacts {
 		}
 	}
 
-	/** The newest rollouts that are so, at most one of a group. */
+	/** Returns the newest rollouts that satisfy the predicate, at most one per group. */
 	evidence(holds: (group: GroupFacts, i: number) => boolean): Evidence[] {
 		const found: Evidence[] = [];
 		for (const { step, group } of this.groups()) {

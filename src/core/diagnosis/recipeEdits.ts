@@ -1,14 +1,14 @@
 import type { RecipeEdit } from '../../protocol/alert.ts';
 
-/** ["stages", 1, "temperature"] -> "stages.1.temperature", as `--set` takes it. */
+/** ["stages", 1, "temperature"] -> "stages.1.temperature", the syntax of `--set`. */
 export function pathText(path: RecipeEdit['path']): string {
 	return path.join('.');
 }
 
-/** Of a longer list its beginning is shown. */
+/** Max list entries shown. */
 const maxShown = 5;
 
-/** One line: what an edit does. */
+/** Describes an edit in one line. */
 export function editText({ path, value }: RecipeEdit): string {
 	if (value === undefined) return `remove ${pathText(path)}`;
 	if (!Array.isArray(value) || value.length <= maxShown) return `set ${pathText(path)} to ${JSON.stringify(value)}`;
@@ -19,8 +19,8 @@ export function editText({ path, value }: RecipeEdit): string {
 const isOwn = (key: string | number) => key !== '__proto__' && key !== 'constructor' && key !== 'prototype';
 
 /**
- * A copy of a recipe (JSON) with edits applied in order. Missing objects on the way are made; an edit whose path leads through
- * what is neither an object nor a list is left out.
+ * Returns a copy of a recipe (JSON) with edits applied in order. Missing objects on a path are created; an edit whose
+ * path crosses a value that is neither an object nor a list is skipped.
  */
 export function applyRecipeEdits(recipe: unknown, edits: readonly RecipeEdit[]): unknown {
 	const copy: unknown = JSON.parse(JSON.stringify(recipe));

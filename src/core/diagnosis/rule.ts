@@ -4,77 +4,81 @@ import type { DiagnosisRun, RecipeAdvice, Row } from './diagnosisRun.ts';
 import type { StepFacts } from './stepFacts.ts';
 import type { ThresholdName } from './thresholds.ts';
 
-/** What an alert tells. */
+/** The content of an alert. */
 export interface Telling {
-	/** One sentence: what, with the numbers. */
+	/** One sentence: the problem, with numbers. */
 	readonly message: string;
-	/** One sentence: what to do about it. */
+	/** One sentence: what to do. */
 	readonly action: string;
-	/** By canonical name. */
+	/** Canonical names. */
 	readonly metrics: readonly string[];
 	readonly evidence: readonly Evidence[];
-	/** Noun phrase that completes "Likely cause: ..."; default: the title of the rule. */
+	/** Noun phrase that completes "Most likely cause: ..."; default: the title of the rule. */
 	readonly cause?: string;
-	/** Rules whose alerts are likely consequences of this finding, beyond those of its rule. */
+	/** Rules whose alerts are likely consequences of this finding, in addition to those listed by the rule. */
 	readonly explains?: readonly string[];
 	readonly recipe: RecipeAdvice | null;
 }
 
-/** A look at a run at work, from outside. Times are seconds since the epoch. */
+/** An observation of a live run from outside. Times are in seconds since the epoch. */
 export interface Look {
 	readonly now: number;
-	/** Of the engine's record; null: the trainer writes none. */
+	/** From the engine's record; null if the trainer writes none. */
 	readonly heartbeat: number | null;
-	/** Whether an engine is at work: neither paused nor over. */
+	/** Whether an engine is working, that is, neither paused nor ended. */
 	readonly working: boolean;
-	/** Of a first look, seconds without a new row and without a new heartbeat before it; later looks add up. Default 0. */
+	/**
+	 * On the first look: seconds already passed without a new row or heartbeat. Later looks accumulate their own time.
+	 * Default 0.
+	 */
 	readonly quiet?: number;
 	readonly silent?: number;
 }
 
-/** A rule holds. Words are put together only when they are needed. */
+/** A finding of a rule. Its text is composed only on demand. */
 export interface Holding {
-	/** What it is about, where a rule may hold of several things at once. */
+	/** The subject of the finding, for rules that can report several at once. */
 	readonly about?: string;
 	readonly level: Alert['level'];
-	/** What is told has changed where this has; absent: it is told once. */
+	/** The report is refreshed when this value changes; absent: reported once. */
 	readonly edition?: number;
 	tell(): Telling;
 }
 
 /**
- * A rule at work on one run. Each method returns what holds from now on, nothing being an empty list; undefined: what it
- * was given says nothing, so what held still holds. Memory is bounded, whatever the length of the run.
+ * An instance of a rule that watches one run. Each method returns the findings that hold from now on (an empty list:
+ * none) or undefined if the input is irrelevant and earlier findings remain. Memory is bounded, whatever the length of
+ * the run.
  */
 export interface Watch {
-	/** Rows of RL stages alone, unless the rule looks at every stage. */
+	/** A row of metrics. Only rows of RL stages are passed, unless the rule sets `everyStage`. */
 	row?(row: Row): readonly Holding[] | undefined;
-	/** Rollouts of a step, ascending as far as they are there; some or all steps may be left out. */
+	/** Facts of the rollouts of a step, in ascending order; steps may be missing. */
 	step?(facts: StepFacts): readonly Holding[] | undefined;
-	/** Held-out evaluations, each once. */
+	/** A held-out evaluation, each passed once. */
 	evaluation?(summary: EvaluationSummary): readonly Holding[] | undefined;
-	/** Time has passed; there may be no new rows. */
+	/** Called as time passes; there may be no new rows. */
 	look?(look: Look): readonly Holding[] | undefined;
-	/** Another stage has begun. */
+	/** Called when another stage begins. */
 	stage?(): void;
 }
 
-/** A rule of diagnosis. */
+/** A diagnosis rule. */
 export interface Rule {
-	/** `dead-groups`: the beginning of the ids of its alerts. */
+	/** `dead-groups`: also the prefix of the ids of its alerts. */
 	readonly name: string;
-	/** For a person. */
+	/** Display name. */
 	readonly title: string;
 	/** When it fires, in words and formulas. */
 	readonly fires: string;
-	/** When it is silent although one might expect it. */
+	/** When it stays silent although one might expect it to fire. */
 	readonly silent: string;
-	/** By canonical name. */
+	/** Canonical names. */
 	readonly metrics: readonly string[];
 	readonly thresholds: readonly ThresholdName[];
-	/** Whether it sees rows of stages that sample nothing, too. */
+	/** Whether it also receives rows of stages that do not sample. */
 	readonly everyStage?: boolean;
-	/** Rules whose alerts may be consequences of what this one finds: they rank below it. */
+	/** Rules whose alerts may be consequences of this finding; they rank below it. */
 	readonly explains?: readonly string[];
 	watch(run: DiagnosisRun): Watch;
 }

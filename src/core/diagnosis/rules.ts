@@ -21,7 +21,7 @@ import { stalled } from './rules/stalled.ts';
 import { throughputDrop } from './rules/throughputDrop.ts';
 import { wrongAnswers } from './rules/wrongAnswers.ts';
 
-/** Every rule, causes before symptoms; docs/diagnosis.md is made from them. */
+/** All rules, causes before symptoms. docs/diagnosis.md is generated from them. */
 export const rules: readonly Rule[] = [
 	notANumber,
 	stalled,
@@ -46,7 +46,7 @@ export const rules: readonly Rule[] = [
 	throughputDrop,
 ];
 
-/** What a rule is called for a person. */
+/** Returns the display name of a rule. */
 export function ruleTitle(name: string): string {
 	return rules.find((rule) => rule.name === name)?.title ?? name;
 }

@@ -1,4 +1,4 @@
-/** The last values of a series, at most `size` of them. */
+/** The last values of a series, up to `size` of them. */
 export class Recent {
 	readonly size: number;
 	readonly #values: Float64Array;
@@ -24,7 +24,7 @@ export class Recent {
 		if (this.#count < this.size) this.#count++;
 	}
 
-	/** Mean of the values from the `from`-th oldest up to the `to`-th (exclusive); NaN when there are none. */
+	/** Mean of the values from the `from`-th oldest up to the `to`-th (exclusive); NaN if there are none. */
 	mean(from = 0, to = this.#count): number {
 		let sum = 0;
 		for (let i = from; i < to; i++) sum += this.#at(i);
@@ -51,7 +51,7 @@ export class Recent {
 	}
 }
 
-/** The mean of the first values of a series. */
+/** Mean of the first values of a series. */
 export class Beginning {
 	readonly #size: number;
 	#count = 0;
@@ -67,7 +67,7 @@ export class Beginning {
 		this.#sum += value;
 	}
 
-	/** null: there are too few yet. */
+	/** null if there are too few values yet. */
 	get mean(): number | null {
 		return this.#count < this.#size ? null : this.#sum / this.#size;
 	}
@@ -75,7 +75,7 @@ export class Beginning {
 
 const mostKept = 256;
 
-/** A whole series in bounded memory: every k-th value of it, k growing with its length. */
+/** A whole series in bounded memory: every k-th value, with k growing with the length. */
 export class Course {
 	#values: number[] = [];
 	#every = 1;
@@ -101,13 +101,13 @@ export class Course {
 	}
 }
 
-/** Sample standard deviation (n - 1); NaN below two values. */
+/** Sample standard deviation (n - 1); NaN for fewer than two values. */
 export function deviationOf(values: readonly number[]): number {
 	const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
 	return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }
 
-/** NaN when there are none. */
+/** Median; NaN if there are no values. */
 export function medianOf(values: readonly number[]): number {
 	const sorted = Float64Array.from(values).sort();
 	const middle = sorted.length >> 1;

@@ -1,12 +1,12 @@
 /*
- * Every number that a rule of this folder decides by, with the reason for it. docs/diagnosis.md is made from these. A
- * batch is a generation batch: a row of metrics that has the metric in question.
+ * The thresholds of all diagnosis rules, each with its rationale. docs/diagnosis.md is generated from them. A batch is
+ * a generation batch: a row that has the metric in question.
  */
 
 export interface Threshold {
 	readonly value: number;
 	readonly unit: string;
-	/** Why this number and no other, with its source where it has one. */
+	/** Why this value, with its source if there is one. */
 	readonly why: string;
 }
 
@@ -270,10 +270,10 @@ export const thresholds = {
 		'A gap that occurred before may occur again.',
 	),
 
-	/** Nothing but NaN is said before. */
+	/** Before that, only NaN is reported. */
 	shortRun: threshold(20, 'batches', 'A young run has no trend yet.'),
 } as const satisfies Record<string, Threshold>;
 export type ThresholdName = keyof typeof thresholds;
 
-/** Its number alone. */
+/** The value of a threshold. */
 export const limit = (name: ThresholdName): number => thresholds[name].value;

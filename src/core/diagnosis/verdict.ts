@@ -4,9 +4,9 @@ import type { Diagnosis } from './diagnosis.ts';
 import { rules } from './rules.ts';
 import { limit } from './thresholds.ts';
 
-/** What a diagnosis comes to. */
+/** Result of a diagnosis. */
 export interface Verdict {
-	/** `short`: there was too little to look at, which is not the same as nothing found. */
+	/** `short`: there was too little data, which is not the same as no findings. */
 	readonly kind: 'alerts' | 'clear' | 'short';
 	/** One sentence. */
 	readonly summary: string;
@@ -19,7 +19,7 @@ const rankOf = new Map(rules.map(({ name }, i) => [name, i]));
 const explainedBy = new Map(rules.map(({ name, explains = [] }) => [name, new Set(explains)]));
 
 /**
- * Orders alerts by likely cause: ongoing ones first, then those that no other one of these explains, then by level, then in
+ * Orders alerts by likely cause: ongoing ones first, then those that no other alert explains, then by level, then in
  * the order of `rules`, then by step.
  * @param holds whether an alert is ongoing
  */
@@ -32,7 +32,7 @@ export function rankAlerts<T>(
 		const alert = alertOf(item);
 		const isConsequence = items.some((other) => {
 			const { rule, level, step, explains } = alertOf(other);
-			// What one alert says of itself counts before what its rule says in general.
+			// What a single alert says about itself takes precedence over its rule.
 			const byRule = explainedBy.get(rule)?.has(alert.rule) === true && !alert.explains?.includes(rule);
 			return (
 				level !== 'info' &&
@@ -55,7 +55,7 @@ export function rankAlerts<T>(
 		.map(({ item }) => item);
 }
 
-/** One sentence about alerts in their ranking: the likely cause, its step, and how many others there are. */
+/** One sentence about ranked alerts: the likely cause, its step, and the number of other alerts. */
 export function summaryOf(ranked: readonly Alert[]): string {
 	const [first, ...others] = ranked;
 	if (first === undefined) return 'No issues detected.';
@@ -64,7 +64,10 @@ export function summaryOf(ranked: readonly Alert[]): string {
 	return `Most likely cause: ${first.cause ?? first.rule} (since step ${first.step}${more}).`;
 }
 
-/** What is said of a run with no alerts. @param unsampled rows of stages that sample nothing */
+/**
+ * Summary of a run without alerts.
+ * @param unsampled rows of stages that do not sample
+ */
 export function noAlertsSummary(batches: number, unsampled: number): Pick<Verdict, 'kind' | 'summary'> {
 	const needed = limit('shortRun');
 	if (batches >= needed) return { kind: 'clear', summary: 'No issues detected.' };

@@ -1,7 +1,7 @@
 import { batch } from './metricEntry.ts';
 import type { MetricInfo } from './metricInfo.ts';
 
-/** What is told of a metric by its name alone. */
+/** Description of a metric derived from its name alone. */
 export type Described = Omit<MetricInfo, 'name' | 'known' | 'own'>;
 
 const plain = { healthy: null, rises: null, falls: null, logScale: false } as const;
@@ -94,7 +94,7 @@ function evaluationPart(name: string, part: string): Described {
 	};
 }
 
-/** Names that are built from other names; null: none that is known. */
+/** Describes composed metric names; null if the name is unknown. */
 export function describeBuiltName(name: string): Described | null {
 	const reward = /^rewards\/(.+)\/(mean|std|errors)$/s.exec(name);
 	if (reward) return rewardPart(reward[1] as string, reward[2] as string);

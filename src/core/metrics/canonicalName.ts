@@ -12,15 +12,15 @@ import { verl } from './trainers/verl.ts';
 
 export const trainers: readonly Trainer[] = [trl, verl, primeRl, openRlhf, nemoRl, skyRl, art, rllm, tinker];
 
-/** What a trainer's metric is in the catalog. */
+/** The catalog entry of a trainer's metric. */
 export interface KnownName {
 	readonly trainer: Trainer;
 	readonly entry: TrainerName;
-	/** `entry.canonical` with its parts filled in. */
+	/** `entry.canonical` with its placeholders filled in. */
 	readonly canonical: string;
 }
 
-/** More names than any trainer writes; a file may hold any. */
+/** More names than any trainer writes; a file may contain any number. */
 const largestMemory = 20_000;
 
 class Lookup {
@@ -50,13 +50,13 @@ class Lookup {
 
 const lookups = new Map<string, Lookup>();
 
-/** `prime-rl`, `primeRl` and `PRIME_RL` are one format. */
+/** `prime-rl`, `primeRl` and `PRIME_RL` denote the same format. */
 const plainFormat = (format: string) => format.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Who may have written a run of this format. */
+/** Returns the trainers that may have written a run of this format. */
 export function trainersOf(format: string): readonly Trainer[] {
 	const plain = plainFormat(format);
-	// TensorBoard files do not say who wrote them: the names do.
+	// TensorBoard files do not record their trainer; metric names identify it.
 	return plain === 'tensorboard' ? trainers : trainers.filter((trainer) => trainer.formats.includes(plain));
 }
 
@@ -70,15 +70,14 @@ function lookupOf(format: string): Lookup {
 	return lookup;
 }
 
-/** What the catalog knows of a trainer's metric; null: nothing. */
+/** Looks up a trainer's metric in the catalog; null if unknown. */
 export function knownName(format: string, foreignName: string): KnownName | null {
 	return lookupOf(format).find(foreignName);
 }
 
 /**
- * The canonical name of a trainer's metric, when it is the canonical one but perhaps for details that hovers tell; else the
- * name as it stands.
- *
+ * Returns the canonical name of a trainer's metric if both agree except for details shown on hover, otherwise the name
+ * unchanged.
  * @param format RunFormat.name; `tensorboard` for event files of an unknown trainer
  */
 export function canonicalName(format: string, foreignName: string): string {

@@ -15,7 +15,7 @@ import type { MetricEntry } from './metricEntry.ts';
 import type { MetricContext, MetricInfo } from './metricInfo.ts';
 import { ownName } from './ownName.ts';
 
-/** Every metric under a fixed name. Names and definitions are TRL 1.13's where TRL has the metric. */
+/** All metrics with a fixed name. Names and definitions follow TRL 1.13 where TRL has the metric. */
 const entries: Readonly<Record<string, MetricEntry>> = {
 	...rewardMetrics,
 	...headMetrics,
@@ -29,7 +29,7 @@ const entries: Readonly<Record<string, MetricEntry>> = {
 	...rejectionMetrics,
 };
 
-/** Every fixed name, in the order in which they are shown. */
+/** All fixed names, in display order. */
 export const metricNames: readonly string[] = Object.keys(entries);
 
 function describeEntry(entry: MetricEntry, context: MetricContext): Described {
@@ -38,12 +38,12 @@ function describeEntry(entry: MetricEntry, context: MetricContext): Described {
 	return { ...rest, explanation: words, healthy, rises, falls, logScale };
 }
 
-/** Whether the stage trains a model that judges: its accuracy is that of judgements, not of answers. */
+/** Whether the stage trains a judging model: its accuracy is that of judgments, not of answers. */
 const judges = ({ stage }: MetricContext) => stage === 'reward-model' || stage === 'process-reward-model';
 
 function describeOwn(name: string, context: MetricContext): Described | null {
 	if (Object.hasOwn(entries, name)) return describeEntry(entries[name] as MetricEntry, context);
-	// A metric of training that was measured in evaluations, as TRL's eval_reward.
+	// A training metric measured in evaluations, such as TRL's eval_reward.
 	const inEvaluation = /^eval\/(.+)$/s.exec(name)?.[1];
 	const ofAnswers = inEvaluation === 'reward' || (inEvaluation === 'accuracy' && !judges(context));
 	const inner =
@@ -59,13 +59,13 @@ function describeOwn(name: string, context: MetricContext): Described | null {
 }
 
 /**
- * What a metric is: title, unit, over what it was averaged, what it means in the stage at hand, and what the trainer calls
- * it that wrote the run. A name that is not ours is given back as it stands, with `known` false, and with what it is akin
- * to where the catalog knows that.
+ * Describes a metric: title, unit, what it was averaged over, its meaning in the current stage, and the name used by
+ * the trainer that wrote the run. An unknown name is returned unchanged with `known` false, and with the metric it
+ * resembles if the catalog knows that.
  */
 export function describeMetric(name: string, context: MetricContext = {}): MetricInfo {
 	const info = describeName(name, context);
-	// A name may be that of a reward of another's run: nothing in a title turns the direction of writing.
+	// A name may come from a reward of a foreign run: make control characters such as bidi overrides visible.
 	const title = visibleLine(info.title);
 	return title === info.title ? info : { ...info, title };
 }

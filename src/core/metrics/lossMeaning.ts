@@ -1,6 +1,6 @@
 import type { MetricContext, StageType } from './metricInfo.ts';
 
-/** Of stages whose loss is one thing whatever their settings. */
+/** Stages whose loss means the same whatever their settings. */
 const lossOfStage: Partial<Record<StageType, string>> = {
 	pretrain:
 		'Negative log-likelihood per token of whole texts; lower means that the model predicts the next token better.',
@@ -18,7 +18,10 @@ const lossOfStage: Partial<Record<StageType, string>> = {
 	rloo: 'The surrogate objective. Its value does not measure progress; the reward does. Advantages are leave-one-out and sum to 0 in a group: at the first update of each batch it is 0, as expected.',
 };
 
-/** Why the loss of GRPO is what it is: it is no measure of progress, and where it starts depends on its normalization. */
+/**
+ * Explains the value of the GRPO loss: it does not measure progress, and its initial value depends on the
+ * normalization.
+ */
 export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricContext): string {
 	const ofStage = stage && lossOfStage[stage];
 	if (ofStage) return ofStage;
@@ -50,7 +53,7 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 	}
 }
 
-/** Which deviation divides the advantages, as it is computed. */
+/** Which standard deviation divides the advantages. */
 export function deviationMeaning({ scaleRewards }: MetricContext): string {
 	switch (scaleRewards) {
 		case 'none':

@@ -1,6 +1,6 @@
 import type { BetterWay, MetricContext, MetricGroup, MetricUnit } from './metricInfo.ts';
 
-/** A row of the catalog: one metric under a fixed name. */
+/** A catalog entry: one metric with a fixed name. */
 export interface MetricEntry {
 	readonly title: string;
 	readonly unit: MetricUnit;
@@ -8,11 +8,11 @@ export interface MetricEntry {
 	readonly better: BetterWay | null;
 	readonly over: string;
 	readonly explanation: string | ((context: MetricContext) => string);
-	/** Where it lies in runs that go well, in words. */
+	/** The range in healthy runs, in words. */
 	readonly healthy?: string;
-	/** What it usually means when it rises. */
+	/** What a rise usually means. */
 	readonly rises?: string;
-	/** What it usually means when it falls. */
+	/** What a fall usually means. */
 	readonly falls?: string;
 	readonly logScale?: boolean;
 }

@@ -34,7 +34,7 @@ export const metricGroups = [
 	'devices',
 	'other',
 ] as const;
-/** Which charts a metric belongs with. */
+/** The charts a metric belongs to. */
 export type MetricGroup = (typeof metricGroups)[number];
 
 export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
@@ -56,43 +56,43 @@ export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
 export type BetterWay = 'up' | 'down';
 
 export interface MetricInfo {
-	/** The canonical name: TRL's where TRL has one. */
+	/** Canonical name: that of TRL if TRL has the metric. */
 	readonly name: string;
 	readonly title: string;
 	readonly unit: MetricUnit;
-	/** Over what it was averaged or taken: "completions of the generation batch". */
+	/** What it was averaged or taken over: "completions of the generation batch". */
 	readonly over: string;
-	/** A sentence or two for a person. */
+	/** One or two sentences for display. */
 	readonly explanation: string;
 	/** Which way is good; null: neither by itself. */
 	readonly better: BetterWay | null;
 	readonly group: MetricGroup;
 	/** Whether its axis is logarithmic unless the person says otherwise. */
 	readonly logScale: boolean;
-	/** Where it lies in runs that go well, in words; null: that depends on the task. */
+	/** The range in healthy runs, in words; null if it depends on the task. */
 	readonly healthy: string | null;
-	/** What it usually means when it rises, and when it falls; null: nothing by itself. */
+	/** What a rise and a fall usually mean; null if nothing by themselves. */
 	readonly rises: string | null;
 	readonly falls: string | null;
-	/** What the trainer calls it that wrote the run, where the context names one. */
+	/** The name used by the trainer that wrote the run, if the context names one. */
 	readonly own: OwnName | null;
-	/** False: a name that the catalog does not know, described by its form alone. */
+	/** False for names missing from the catalog, described by their form alone. */
 	readonly known: boolean;
 }
 
-/** A metric as one trainer has it. */
+/** A metric as defined by one trainer. */
 export interface OwnName {
-	/** The trainer for a person: "TRL". */
+	/** Display name of the trainer: "TRL". */
 	readonly trainer: string;
-	/** Its names for the metric: several where versions differ. */
+	/** The trainer's names for the metric; several if versions differ. */
 	readonly names: readonly string[];
-	/** Sentences: where its definition differs. */
+	/** Sentences on how its definition differs. */
 	readonly differs: readonly string[];
-	/** The metric of the catalog that it is akin to, without being it; null: it is the metric. */
+	/** A similar catalog metric with a different definition; null if it is the same metric. */
 	readonly akinTo: string | null;
 }
 
-/** Settings of the stage on which the meaning of some metrics depends; what is absent is not known. */
+/** Stage settings on which the meaning of some metrics depends; absent: unknown. */
 export interface MetricContext {
 	readonly stage?: StageType | null;
 	readonly lossType?: LossType | null;
@@ -100,6 +100,6 @@ export interface MetricContext {
 	readonly scaleRewards?: ScaleRewards | null;
 	/** Updates per generation batch: num_iterations x steps_per_generation. */
 	readonly updatesPerBatch?: number | null;
-	/** Who wrote the run: the name of an importer's format. */
+	/** The importer format of the run, which identifies the trainer. */
 	readonly format?: string | null;
 }

@@ -1,18 +1,18 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
-/** Columns beyond this are not kept: a run folder is not trusted to be reasonable. */
+/** Max columns kept, because a run folder is untrusted input. */
 export const mostColumns = 1000;
 
-/** A range of rows, as columns of equal length; what crosses to a webview. Absent and null values are NaN. */
+/** A range of rows, as columns of equal length; sent to webviews. Absent and null values are NaN. */
 export interface MetricChunk {
-	/** Index of the first row; rows from there on are replaced by the chunk's. */
+	/** Index of the first row; the chunk replaces the rows from there on. */
 	readonly from: number;
 	readonly step: Float64Array;
 	/** Seconds since the epoch. */
 	readonly time: Float64Array;
 	/** Index into `stages`. */
 	readonly stage: Uint16Array;
-	/** Every stage name of the table, in order of appearance. */
+	/** All stage names of the table, in order of appearance. */
 	readonly stages: readonly string[];
 	/** Metrics that have a value in these rows. */
 	readonly names: readonly string[];
@@ -21,7 +21,8 @@ export interface MetricChunk {
 }
 
 /**
- * One metric; NaN past its last value. Columns grow at different rows, so that no one row has to move all of a long run.
+ * One metric; NaN past its last value. Columns grow at different rows, so that no single row has to move all the data
+ * of a long run.
  */
 class Column {
 	values: Float64Array<ArrayBuffer>;
@@ -57,7 +58,7 @@ class Column {
 	}
 }
 
-/** A run's metrics as columns that grow: one row a step, steps strictly increasing, NaN where there is no value. */
+/** Metrics of a run as growing columns: one row per step, steps strictly increasing, NaN for missing values. */
 export class MetricTable {
 	#length = 0;
 	#step = new Float64Array(0);
@@ -65,9 +66,9 @@ export class MetricTable {
 	#stage = new Uint16Array(0);
 	#stages: string[] = [];
 	readonly #columns = new Map<string, Column>();
-	/** Columns by their place in a line. */
+	/** Columns by their position in a line. */
 	#order: { readonly name: string; readonly column: Column }[] = [];
-	/** Names that were left out because there are too many. */
+	/** Number of names left out because of the column limit. */
 	#dropped = 0;
 
 	get length(): number {
@@ -103,14 +104,14 @@ export class MetricTable {
 		return this.#columns.has(name);
 	}
 
-	/** A view of the column: valid until the next change of the table. */
+	/** Returns a view of the column, valid until the next change of the table. */
 	column(name: string): Float64Array | undefined {
 		const column = this.#columns.get(name);
 		column?.reserve(this.#length);
 		return column?.values.subarray(0, this.#length);
 	}
 
-	/** Rows with a value. */
+	/** Number of rows with a value. */
 	count(name: string): number {
 		return this.#columns.get(name)?.count ?? 0;
 	}
@@ -120,7 +121,7 @@ export class MetricTable {
 		return column && row >= 0 && row < this.#length ? (column.values[row] ?? Number.NaN) : Number.NaN;
 	}
 
-	/** The newest row with a value of this metric; -1 if there is none. */
+	/** Index of the newest row with a value of this metric; -1 if there is none. */
 	lastRow(name: string): number {
 		const column = this.#columns.get(name);
 		if (!column) return -1;
@@ -130,7 +131,7 @@ export class MetricTable {
 		return -1;
 	}
 
-	/** The first row whose step is at least `step`; the length if there is none. */
+	/** Index of the first row whose step is at least `step`; the table length if there is none. */
 	rowAtOrAfter(step: number): number {
 		let low = 0;
 		let high = this.#length;
@@ -142,7 +143,7 @@ export class MetricTable {
 		return low;
 	}
 
-	/** The row of exactly this step; -1 if there is none. */
+	/** Index of the row with exactly this step; -1 if there is none. */
 	rowOf(step: number): number {
 		const row = this.rowAtOrAfter(step);
 		return row < this.#length && this.#step[row] === step ? row : -1;
@@ -163,9 +164,9 @@ export class MetricTable {
 	}
 
 	/**
-	 * Appends lines. A line of the newest step adds to its row; a line of an earlier step means that the later ones were
-	 * superseded: they go, so that every step is there once.
-	 * @returns the first row that changed
+	 * Appends lines. A line with the newest step adds to its row; a line with an earlier step means that the later rows
+	 * were superseded, and removes them, so that every step occurs once.
+	 * @returns the index of the first row that changed
 	 */
 	append(lines: readonly MetricsLine[]): number {
 		let changed = this.#length;
@@ -187,9 +188,8 @@ export class MetricTable {
 	}
 
 	/**
-	 * Adds values that are known by step alone, such as evaluations that were read from their own files. The row is made if
-	 * there is none.
-	 * @returns the first row that changed
+	 * Adds values known by step alone, such as evaluations read from their own files. Creates the row if needed.
+	 * @returns the index of the first row that changed
 	 */
 	merge(step: number, time: number, stage: string, values: Readonly<Record<string, number>>): number {
 		let row = this.rowOf(step);
@@ -203,8 +203,8 @@ export class MetricTable {
 	}
 
 	/**
-	 * As `merge`, for many lines at once, ascending by step: what is in the table moves once, not once a line.
-	 * @returns the first row that changed; the length when there are no lines
+	 * As `merge` for many lines in ascending order of step: existing rows move once instead of once per line.
+	 * @returns the index of the first row that changed; the table length if there are no lines
 	 */
 	mergeAll(lines: readonly { step: number; time: number; stage: string; values: Readonly<Record<string, number>> }[]) {
 		const before = this.#length;
@@ -223,7 +223,7 @@ export class MetricTable {
 		return lines[0] === undefined ? this.#length : this.rowOf(lines[0].step);
 	}
 
-	/** Rows `from` to `to` (excluded) as copies. */
+	/** Returns copies of rows `from` to `to` (exclusive). */
 	chunk(from: number, to: number): MetricChunk {
 		const names: string[] = [];
 		const values: Float64Array[] = [];
@@ -244,7 +244,9 @@ export class MetricTable {
 		};
 	}
 
-	/** Takes over a chunk; false when it does not fit on: a chunk before it is missing, or its columns differ in length. */
+	/**
+	 * Applies a chunk. Returns false if it does not fit: a preceding chunk is missing, or its columns differ in length.
+	 */
 	applyChunk(chunk: MetricChunk): boolean {
 		const count = chunk.step.length;
 		const whole =
@@ -294,7 +296,7 @@ export class MetricTable {
 		}
 	}
 
-	/** Moves the rows that were added behind row `before` to where they belong, those that are there aside. */
+	/** Moves the rows appended after row `before` to their positions, shifting existing rows. */
 	#spread(before: number, added: readonly { readonly row: number }[]): void {
 		for (const column of this.#columns.values()) column.reserve(this.#length);
 		const columns = [...this.#columns.values()].map((column) => column.values);
@@ -322,7 +324,7 @@ export class MetricTable {
 		return column;
 	}
 
-	/** A line names its metrics mostly in the order of the line before: the column of that place is looked at first. */
+	/** Lines usually have the same metric order as the line before, so the column at that position is tried first. */
 	#columnAt(place: number, name: string): Column | undefined {
 		const guess = this.#order[place];
 		if (guess !== undefined && guess.name === name) return guess.column;

@@ -5,7 +5,7 @@ import type { Trainer, TrainerName } from './trainerName.ts';
 
 const memory = new WeakMap<Trainer, NamePatterns<readonly TrainerName[]>>();
 
-/** A trainer's names by the canonical ones. */
+/** A trainer's metric names by canonical name. */
 function namesOf(trainer: Trainer): NamePatterns<readonly TrainerName[]> {
 	let patterns = memory.get(trainer);
 	if (patterns === undefined) {
@@ -19,7 +19,9 @@ function namesOf(trainer: Trainer): NamePatterns<readonly TrainerName[]> {
 	return patterns;
 }
 
-/** What the trainer of a format calls a metric, and where its definition differs; null: it has no such metric. */
+/**
+ * Returns what the trainer of a format calls a metric, and how its definition differs; null if it has no such metric.
+ */
 export function ownName(name: string, format: string | null): OwnName | null {
 	if (format === null) return null;
 	const known = knownName(format, name);

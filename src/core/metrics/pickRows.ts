@@ -1,8 +1,8 @@
 /**
- * Rows that suffice to draw columns at a given width: in each of `buckets` equal parts of the range, the rows where a
- * column is smallest and largest, besides the first and the last row with a value. So every peak stays visible, and every
- * point that is drawn was measured; where a column has no value in a bucket, one row of it says so. Ranges with no more than two rows a bucket are kept whole.
- *
+ * Selects rows sufficient to draw columns at a given width: in each of `buckets` equal parts of the range, the rows
+ * with the minimum and maximum of a column, plus the first and last row with a value. Every peak stays visible, and
+ * every drawn point was measured. If a column has no value in a bucket, one of its rows marks the gap. Ranges with at
+ * most two rows per bucket are kept whole.
  * @param from first row; @param to one past the last row
  * @returns ascending row indices
  */
@@ -24,7 +24,7 @@ export function pickRows(columns: readonly Float64Array[], from: number, to: num
 			let highest = Number.NEGATIVE_INFINITY;
 			for (let row = start; row < end; row++) {
 				const value = column[row] as number;
-				// NaN compares false both ways: rows without a value are passed over.
+				// Comparisons with NaN are false, so rows without a value are skipped.
 				if (value < lowest) {
 					lowest = value;
 					low = row;
@@ -35,7 +35,7 @@ export function pickRows(columns: readonly Float64Array[], from: number, to: num
 				}
 			}
 			if (low < 0 && high < 0) {
-				// A row without a value, so that the gap can be seen.
+				// A row without a value, so that the gap is visible.
 				if (end > start) picked[start - from] = 1;
 				continue;
 			}

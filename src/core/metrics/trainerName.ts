@@ -1,22 +1,22 @@
-/** What one trainer calls one metric. */
+/** A trainer's name for a metric. */
 export interface TrainerName {
-	/** As the trainer writes it; `{part}` stands for any text, which `canonical` repeats. */
+	/** As written by the trainer; `{part}` stands for any text and is repeated in `canonical`. */
 	readonly name: string;
-	/** The metric of the catalog. */
+	/** The catalog metric. */
 	readonly canonical: string;
-	/** How its definition differs, as a sentence; absent: it does not. */
+	/** How its definition differs, as a sentence; absent if it does not. */
 	readonly differs?: string;
-	/** It differs so much that it is no value of the canonical metric and keeps its own name: the two are only akin. */
+	/** Set if the definition differs so much that it is not a value of the canonical metric and keeps its own name. */
 	readonly akin?: true;
-	/** Which versions write it, in words; absent: the current ones. */
+	/** Versions that write it, in words; absent: the current ones. */
 	readonly versions?: string;
 }
 
 /** The metrics of one trainer. */
 export interface Trainer {
-	/** The names of its formats (RunFormat.name), lower case, letters and digits alone. */
+	/** Names of its formats (RunFormat.name), lower case, letters and digits only. */
 	readonly formats: readonly string[];
-	/** For a person: "TRL". */
+	/** Display name: "TRL". */
 	readonly title: string;
 	readonly names: readonly TrainerName[];
 }

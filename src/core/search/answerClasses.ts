@@ -2,38 +2,40 @@ import { normaliseAnswer } from '../dataset/answer.ts';
 import { compareMath } from '../math/compareMath.ts';
 
 /**
- * Whether two stated answers are the same by the accuracy reward's equivalence, whichever of them is taken for the gold one;
- * what is no mathematics is compared as text. Needs `loadLatexParser` for more than plain numbers.
+ * Whether two stated answers are equal under the equivalence of the accuracy reward, with either one as the gold
+ * answer; non-mathematical answers are compared as text. Needs `loadLatexParser` for more than plain numbers.
  */
 export function equivalentAnswers(a: string, b: string): boolean {
 	const [left, right] = [normaliseAnswer(a), normaliseAnswer(b)];
 	if (left === right) return true;
-	// Reading them as mathematics takes a thousand times as long and says the same of whole numbers.
+	// Parsing integers as mathematics takes a thousand times as long, with the same result.
 	if (wholeNumber.test(left) && wholeNumber.test(right)) return false;
 	return compareMath(a, b, { sole: true }).value === 1 || compareMath(b, a, { sole: true }).value === 1;
 }
 
 const wholeNumber = /^-?\d{1,300}$/;
 
-/** Classes of each kind with which a new answer is compared as mathematics; one comparison may take milliseconds. */
+/**
+ * Max classes of each kind with which a new answer is compared as mathematics; one comparison may take milliseconds.
+ */
 const maxCompared = 64;
 
 interface AnswerClass {
 	readonly id: number;
-	/** Its first answer. */
+	/** The first answer of the class. */
 	readonly answer: string;
 }
 
 /**
- * Equivalence classes of answers. A text is compared once, with the first answer of each class, and looked up afterwards. What
- * equals none of the first 64 whole numbers and of the first 64 other answers is a class of its own: the work grows with the
- * number of answers, not with its square.
+ * Equivalence classes of answers. Each distinct text is compared once, with the first answer of each class, and looked
+ * up afterwards. An answer that equals none of the first 64 integers and none of the first 64 other answers forms its
+ * own class, so the work grows linearly with the number of answers.
  */
 export class AnswerClasses {
 	readonly #same: (a: string, b: string) => boolean;
 	readonly #ids = new Map<string, number>();
 	#count = 0;
-	/** The first classes of each kind; no whole number equals another. */
+	/** The first classes of each kind; distinct integers are never equal. */
 	readonly #whole: AnswerClass[] = [];
 	readonly #other: AnswerClass[] = [];
 
@@ -42,8 +44,8 @@ export class AnswerClasses {
 	}
 
 	/**
-	 * Number of an answer's class, from 0 in the order in which classes were met.
-	 * @param asText compares nothing as mathematics: for a caller that has no time left
+	 * Returns the class index of an answer, from 0 in order of first occurrence.
+	 * @param asText skips mathematical comparison, for callers that have no time left
 	 */
 	of(answer: string, asText = false): number {
 		const plain = this.#same === equivalentAnswers;

@@ -1,17 +1,17 @@
 import { mix32 } from '../../base/random.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 
-/** A completion as far as a node. */
+/** A completion up to a node. */
 export interface Beginning {
 	readonly text: string;
 	readonly tokens: number;
-	/** Nats; null: of some part it is not told. */
+	/** Nats; null if some part of it is unknown. */
 	readonly logprob: number | null;
 }
 
 export const noBeginning: Beginning = { text: '', tokens: 0, logprob: 0 };
 
-/** What follows from the way to each node, kept so that it is made once. */
+/** Caches the prefix of each node, so that it is built once. */
 export class Beginnings {
 	readonly #tree: SearchTree;
 	readonly #seed: number;
@@ -41,8 +41,9 @@ export class Beginnings {
 	}
 
 	/**
-	 * A number for a node's place in the tree: its place among its siblings, and theirs. It is the same in every run of a
-	 * search whatever came first elsewhere in the tree, and so are seeds that are made of it.
+	 * Returns a number for the position of a node in the tree: its position among its siblings, and theirs. It is the
+	 * same in every run of a search, regardless of the order in which other parts of the tree grow, and so are seeds
+	 * derived from it.
 	 */
 	place(id: number): number {
 		const known = this.#places[id];
@@ -63,7 +64,7 @@ export class Beginnings {
 	}
 }
 
-/** Mostly it is the last one that is asked for. */
+/** Usually the last one is requested. */
 function placeAmong(children: readonly number[], id: number): number {
 	const last = children.length - 1;
 	return children[last] === id ? last : children.indexOf(id);

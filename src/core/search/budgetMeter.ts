@@ -2,12 +2,12 @@ import { type Deferred, deferred } from '../../base/async.ts';
 import type { SearchBudget, StopReason } from '../../protocol/treeLog.ts';
 import { SearchStop } from './searchStop.ts';
 
-/** What a search used up, from its start on; the problem is no node of it. */
+/** Resources that a search has used since its start; the problem node is not counted. */
 export interface SearchTotals {
 	nodes: number;
-	/** Of completions. */
+	/** Completion tokens. */
 	tokens: number;
-	/** null: no policy told. */
+	/** null: no policy reported it. */
 	promptTokens: number | null;
 	simulations: number;
 	/** null: the policy has no prices. */
@@ -16,19 +16,19 @@ export interface SearchTotals {
 }
 
 export interface Reserved {
-	/** Generations that may be asked for. */
+	/** Number of generations that may be requested. */
 	readonly n: number;
-	/** Of each. */
+	/** Per generation. */
 	readonly maxTokens: number;
-	/** They get fewer tokens than was asked for, because no more are left. */
+	/** Whether they get fewer tokens than requested because the budget is nearly exhausted. */
 	readonly cut: boolean;
 	readonly nodes: number;
 }
 
 /**
- * What a search may still use. Nodes and tokens are reserved before they are asked for, so that a budget is kept to the
- * token however many requests are under way; who would be cut short waits for what others did not use. Seconds are looked
- * at before each request, and cost is: what a request costs is known when it is done.
+ * The remaining budget of a search. Nodes and tokens are reserved before they are requested, so that the budget is
+ * exact to the token however many requests are in flight; a request that would be truncated waits for what others leave
+ * unused. Time and cost are checked before each request, because the cost of a request is known only afterwards.
  */
 export class BudgetMeter {
 	readonly #limit: SearchBudget;
@@ -47,7 +47,7 @@ export class BudgetMeter {
 
 	/**
 	 * @param elapsed seconds since this part of the search began
-	 * @param atOnce generations among which tokens are shared where there are not enough for all that they may need
+	 * @param atOnce number of generations among which tokens are shared when they are short
 	 */
 	constructor(limit: SearchBudget, elapsed: () => number, atOnce = 1) {
 		this.#atOnce = atOnce;
@@ -56,14 +56,15 @@ export class BudgetMeter {
 	}
 
 	/**
-	 * Room for at most `n` generations of at most `maxTokens` tokens; `nodes`: each becomes one. Where tokens are short, each
-	 * gets a share of what is left, `share` or more: who needs all of it at once says nothing. Throws `SearchStop`.
+	 * Reserves room for at most `n` generations of at most `maxTokens` tokens; with `nodes`, each becomes a node. When
+	 * tokens are short, each generation gets a share of the rest, at least `share`, because few generations need all
+	 * their tokens. Throws `SearchStop`.
 	 */
 	reserve(n: number, maxTokens: number, nodes: boolean, share = maxTokens): Reserved | Promise<Reserved> {
 		return this.#tryReserve(n, maxTokens, nodes, share) ?? this.#reserveLater(n, maxTokens, nodes, share);
 	}
 
-	/** From here on up to `leave` the search is not idle, whether something is reserved or not. */
+	/** Marks the search as busy until `leave`, whether or not anything is reserved. */
 	enter(): void {
 		this.#open++;
 	}
@@ -73,7 +74,7 @@ export class BudgetMeter {
 		if (this.#waiting.length > 0) for (const waiting of this.#waiting.splice(0)) waiting.resolve();
 	}
 
-	/** Gives back what was reserved, and counts what was used. */
+	/** Returns a reservation and counts what was used. */
 	settle(reserved: Reserved, used: { nodes: number; tokens: number; cost: number }): void {
 		this.#heldNodes -= reserved.nodes;
 		this.#heldTokens -= reserved.n * reserved.maxTokens;
@@ -85,14 +86,14 @@ export class BudgetMeter {
 		if (this.#waiting.length > 0) for (const waiting of this.#waiting.splice(0)) waiting.resolve();
 	}
 
-	/** A node that nobody generates. */
+	/** Counts a node that needs no generation. */
 	node(): void {
 		const { nodes } = this.#limit;
 		if (nodes !== undefined && this.#nodes + this.#heldNodes + 1 > nodes) throw new SearchStop('nodes');
 		this.#nodes++;
 	}
 
-	/** Of so many more nodes than were reserved, those that there is room for, counted. */
+	/** Counts nodes beyond the reservation, as far as there is room, and returns how many. */
 	moreNodes(wanted: number): number {
 		const { nodes } = this.#limit;
 		const room = nodes === undefined ? wanted : Math.floor(nodes - this.#nodes - this.#heldNodes);
@@ -113,7 +114,7 @@ export class BudgetMeter {
 		if (seconds !== undefined && this.#elapsed() >= seconds) throw new SearchStop('seconds');
 	}
 
-	/** Resolves when nothing is under way. */
+	/** Resolves when nothing is in flight. */
 	async idle(): Promise<void> {
 		while (this.#held > 0 || this.#open > 0) {
 			const waiting = deferred<void>();
@@ -122,7 +123,7 @@ export class BudgetMeter {
 		}
 	}
 
-	/** Whoever waits for room is told. */
+	/** Notifies all waiters. */
 	stop(stop: SearchStop): void {
 		for (const waiting of this.#waiting.splice(0)) waiting.reject(stop);
 	}
@@ -137,7 +138,7 @@ export class BudgetMeter {
 		}
 	}
 
-	/** null: what is left is held by others, who may not need it. */
+	/** Returns null if the rest is reserved by others, who may not need it. */
 	#tryReserve(n: number, maxTokens: number, nodes: boolean, share: number): Reserved | null {
 		const limit = this.#limit;
 		this.checkTime();

@@ -6,8 +6,8 @@ import { type Aggregation, chainValue } from './stepValues.ts';
 import type { Conclusion } from './strategy.ts';
 
 /**
- * The final nodes below where the search began, in their order; what was pruned, or goes on from that, does not count, nor
- * does what says the same as a completion that was pruned.
+ * Returns the final nodes below the start of the search, in order. Pruned nodes, their continuations, and duplicates of
+ * a pruned completion are excluded.
  */
 export function finalsOf(search: Search): TreeNode[] {
 	const { tree, root } = search;
@@ -18,7 +18,7 @@ export function finalsOf(search: Search): TreeNode[] {
 		const node = tree.nodes[id] as TreeNode;
 		if (root !== 0 && id !== root && !node.parents.some((parent) => inside.has(parent))) continue;
 		if (root !== 0) inside.add(id);
-		// What stands for itself does not rest on its parent's text.
+		// A fresh node does not depend on the text of its parent.
 		if (node.pruned !== null || (!node.fresh && pruned.has(node.parents[0] as number))) pruned.add(id);
 		else if (node.final) finals.push(node);
 	}
@@ -26,13 +26,13 @@ export function finalsOf(search: Search): TreeNode[] {
 }
 
 /**
- * Of a search that merges steps which say the same: each of its completions once, however often it was sampled. One that was
- * merged because another states its answer too is a completion of its own.
+ * In a search that merges duplicate steps: each of its completions once, however often it was sampled. A completion
+ * merged because another states the same answer still counts.
  */
 export const distinctFinals = (search: Search): TreeNode[] =>
 	finalsOf(search).filter((node) => !isRepeated(node, search.tree));
 
-/** Whether a node was merged into a completion of the same text that was pruned. */
+/** Whether a node was merged into a pruned completion with the same text. */
 function saysWhatIsGone(node: TreeNode, tree: SearchTree, gone: ReadonlySet<number>): boolean {
 	const seen = new Set<number>();
 	const said = node.mergedInto === null ? '' : sayingOf(tree, node.id);
@@ -46,21 +46,21 @@ function saysWhatIsGone(node: TreeNode, tree: SearchTree, gone: ReadonlySet<numb
 
 const sayingOf = (tree: SearchTree, id: number): string => tree.textOf(id).replace(/\s+/g, ' ').trim();
 
-/** The scorer that chooses: the judge, else the guide. */
+/** The scorer that selects: the judge, otherwise the guide. */
 export const chooser = (search: Search): Scorer | null => search.judge ?? search.guide;
 
-/** What chooses between nodes that are final: the value of the one who chooses; null: it has none. */
+/** The value by which final nodes are compared: that of the selecting scorer; null if there is none. */
 export function finalValue(search: Search, node: TreeNode): number | null {
 	const scorer = chooser(search);
 	return scorer === null ? null : (node.scores.get(scorer.name) ?? null);
 }
 
-/** What a final node is worth to who chooses; null: nothing is known. */
+/** The worth of a final node to the selecting scorer; null if unknown. */
 export type Worth = (search: Search, node: TreeNode) => number | null;
 
 /**
- * Completions by the value of their chain of steps, as the search went on by it. A judge beside the guide looks at whole
- * completions: then its value counts, and there is nothing to aggregate.
+ * Values completions by their chain of steps, as used during the search. If there is a judge besides the guide, it
+ * scores whole completions and nothing is aggregated.
  */
 export const chainValueBy =
 	(how: Aggregation): Worth =>
@@ -69,7 +69,7 @@ export const chainValueBy =
 		return last === null || chooser(search) !== search.guide ? last : chainValue(search, node, how);
 	};
 
-/** Values all final nodes that have none, by the one who chooses. */
+/** Scores all final nodes that lack a value, with the selecting scorer. */
 export async function judgeFinals(
 	search: Search,
 	finals: readonly TreeNode[] = finalsOf(search),
@@ -82,7 +82,7 @@ export async function judgeFinals(
 	return finals;
 }
 
-/** The node of greatest value, the first of several; without values the first that states an answer. */
+/** Returns the node with the highest value, the first in a tie; without values, the first that states an answer. */
 export function bestFinal(search: Search, finals: readonly TreeNode[], worth: Worth = finalValue): Conclusion {
 	let best: TreeNode | null = null;
 	let value: number | null = null;
@@ -95,10 +95,10 @@ export function bestFinal(search: Search, finals: readonly TreeNode[], worth: Wo
 }
 
 /**
- * The answer that the most final nodes state (Wang et al. 2023), or, weighted, whose nodes have the greatest sum of values
- * (Cobbe et al. 2021, Li et al. 2023): argmax over answers a of the sum over nodes i of w_i [a_i = a], w_i = 1 or their value.
- * Its best node is the one of greatest value that states it. Of answers that are even the first. Nodes without an answer
- * have no vote; where none has one, the best final node.
+ * Returns the answer stated by most final nodes (Wang et al. 2023) or, if weighted, the one whose nodes have the
+ * highest sum of values (Cobbe et al. 2021, Li et al. 2023): argmax over answers a of the sum over nodes i of w_i [a_i
+ * = a], with w_i = 1 or the node's value. Its best node is the highest-valued one that states it. Ties go to the first
+ * answer. Nodes without an answer have no vote; if none has one, the best final node is returned.
  */
 export async function votedFinal(
 	search: Search,
@@ -113,7 +113,7 @@ export async function votedFinal(
 		if (answer === null) continue;
 		const weight = weighted ? (worth(search, node) ?? 0) : 1;
 		votes += weight;
-		// Comparing many answers takes long: a stop has to be heard meanwhile.
+		// Comparing many answers takes long; the search must stay responsive to a stop.
 		const breath = search.breathe();
 		if (breath !== null) await breath;
 		const of = search.answerClass(answer);
@@ -128,7 +128,7 @@ export async function votedFinal(
 	if (groups.size === 0) return bestFinal(search, finals, worth);
 	const winner = [...groups.values()].reduce((a, b) => (b.sum > a.sum ? b : a));
 	const { best } = bestFinal(search, winner.nodes, worth);
-	// A share of the votes says more than their sum, which grows with the samples; rewards may be negative.
+	// The share of votes is more informative than their sum, which grows with the samples; rewards may be negative.
 	const value = weighted ? winner.sum : winner.sum / votes;
 	return { best: best ?? null, answer: winner.answer, value };
 }

@@ -1,11 +1,13 @@
 import type { Random } from '../../base/random.ts';
 
-/** A draw from the symmetric Dirichlet distribution over n outcomes: gamma variates by Marsaglia and Tsang (2000). */
+/**
+ * Draws from the symmetric Dirichlet distribution over n outcomes, with gamma variates by Marsaglia and Tsang (2000).
+ */
 export function dirichlet(random: Random, n: number, alpha: number): number[] {
 	const draws = Array.from({ length: n }, () => gamma(random, alpha));
 	const sum = draws.reduce((a, b) => a + b, 0);
 	if (sum === 0) {
-		// With a small alpha all draws may be too small for a number: one outcome has it all then, whichever.
+		// With a small alpha, all variates may underflow: a random outcome then gets all the mass.
 		const winner = random.int(n);
 		return draws.map((_, i) => (i === winner ? 1 : 0));
 	}

@@ -2,26 +2,26 @@ import type { TokenDetail } from './policy.ts';
 import { statisticAt, type TopTokens } from './tokenStatistics.ts';
 
 /**
- * What a next-token distribution asks for (after Besta et al. 2025, "Reasoning Language Models: A Blueprint", on token
- * probabilities): one token dominates: take it (`greedy`); two lead and are close: try both (`fork`); several are high: try
- * these (`branch`); it is flat: any may be tried (`explore`).
+ * What a next-token distribution suggests (after Besta et al. 2025, "Reasoning Language Models: A Blueprint", applied
+ * to token probabilities): one token dominates, take it (`greedy`); two lead and are close, try both (`fork`); several
+ * are high, try these (`branch`); the distribution is flat, try any (`explore`).
  */
 export const tokenKinds = ['greedy', 'fork', 'branch', 'explore'] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
-/** Limits between the kinds, as probabilities; ours, the paper gives none. */
+/** Probability thresholds between the kinds. The paper gives none; these are our own. */
 export interface ForkRule {
-	/** The most probable token dominates from here on. */
+	/** Min probability at which the top token dominates. */
 	readonly dominant: number;
-	/** A token is high from here on. */
+	/** Min probability of a high token. */
 	readonly high: number;
-	/** The top two are close up to this difference. */
+	/** Max difference at which the top two tokens are close. */
 	readonly gap: number;
 }
 
 export const defaultForkRule: ForkRule = { dominant: 0.8, high: 0.15, gap: 0.25 };
 
-/** The kind of a distribution by its most probable tokens; null: none are told. */
+/** Classifies a distribution by its most probable tokens; null if none are recorded. */
 export function tokenKind(top: TopTokens, rule: ForkRule = defaultForkRule): TokenKind | null {
 	const p = top.map(([, logprob]) => Math.exp(logprob)).sort((a, b) => b - a);
 	const [first, second = 0] = p;
@@ -33,21 +33,21 @@ export function tokenKind(top: TopTokens, rule: ForkRule = defaultForkRule): Tok
 	return high === 2 && first - second <= rule.gap ? 'fork' : 'greedy';
 }
 
-/** What decides: the rule of kinds, or a limit of one statistic. */
+/** The criterion: the rule of kinds, or a limit on one statistic. */
 export const forkStatistics = ['rule', 'entropy', 'varentropy', 'gini', 'variance', 'gap'] as const;
 export type ForkStatistic = (typeof forkStatistics)[number];
 
 export interface ForkCriterion {
 	readonly statistic: ForkStatistic;
-	/** Absent: the default of the statistic. */
+	/** Absent: the default for the statistic. */
 	readonly threshold?: number | undefined;
 	readonly rule?: ForkRule;
 }
 
 /**
- * Defaults: entropy log 2 nats, as of two equal tokens; varentropy 0.5 nats^2; the gap of the rule; and what two equal tokens
- * have among five alternatives. Gini coefficient and variance depend on how many tokens there are: of whole vocabularies
- * they need limits of their own.
+ * Defaults: entropy log 2 nats, as for two equal tokens; varentropy 0.5 nats^2; the gap of the rule; and for the others
+ * the value of two equal tokens among five alternatives. Gini coefficient and variance depend on the number of tokens,
+ * so whole vocabularies need other limits.
  */
 export const forkThresholds: Readonly<Record<Exclude<ForkStatistic, 'rule'>, number>> = {
 	entropy: Math.LN2,
@@ -57,7 +57,7 @@ export const forkThresholds: Readonly<Record<Exclude<ForkStatistic, 'rule'>, num
 	gap: defaultForkRule.gap,
 };
 
-/** How strongly a token asks for a fork, above 0 where it does; null: it is not known. */
+/** Returns how strongly a token calls for a fork, above 0 if it does; null if unknown. */
 export function forkStrength(detail: TokenDetail, index: number, criterion: ForkCriterion): number | null {
 	const { statistic, rule = defaultForkRule } = criterion;
 	if (statistic === 'rule') {
@@ -70,12 +70,12 @@ export function forkStrength(detail: TokenDetail, index: number, criterion: Fork
 	const value = statisticAt(detail, index, statistic);
 	if (value === null) return null;
 	const threshold = criterion.threshold ?? forkThresholds[statistic];
-	// Of these a high value says "open", of the others a low one.
+	// For these a high value means open, for the others a low one.
 	const excess = statistic === 'entropy' || statistic === 'varentropy' ? value - threshold : threshold - value;
 	return excess < 0 ? 0 : excess + Number.EPSILON;
 }
 
-/** Places of a text at which the criterion forks, at most so many: the strongest ones, in the order of the text. */
+/** Returns up to a maximum number of places at which the criterion forks: the strongest ones, in text order. */
 export function forkPlaces(detail: TokenDetail, criterion: ForkCriterion, most = Number.POSITIVE_INFINITY): number[] {
 	const places: { index: number; strength: number }[] = [];
 	for (let index = 0; index < detail.text.length; index++) {

@@ -14,15 +14,15 @@ import { isBudget, SearchStop } from './searchStop.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 import type { StepRule } from './stepRule.ts';
 
-/** Requests in a row that gave nothing, after which the policy is taken to be gone. */
+/** Consecutive failed requests after which the policy is considered gone. */
 const mostFailures = 20;
-/** Generations that are reserved and asked for together at most, and portions of so many that are under way at a time. */
+/** Max generations reserved and requested together, and max number of such portions in flight. */
 const maxPortion = 256;
 const maxPortions = 64;
-/** A step that says nothing is gone on with so often. */
+/** Max attempts to continue past an empty step. */
 const mostBlanks = 6;
 
-/** Tokens that a generation is asked for at once where a budget is short: at least, and before any was seen. */
+/** Tokens requested per generation when a budget is short: the minimum, used also before any generation was seen. */
 const leastShare = 32;
 const firstShare = 256;
 
@@ -30,7 +30,7 @@ const firstShare = 256;
 export interface Child {
 	readonly generation: Generation;
 	readonly prior: number;
-	/** Nothing can follow it. */
+	/** Whether nothing can follow it. */
 	readonly final: boolean;
 }
 
@@ -41,26 +41,26 @@ export interface GeneratorSettings {
 	readonly meter: BudgetMeter;
 	readonly beginnings: Beginnings;
 	readonly sampling: Sampling;
-	/** null: a step is all that is left. */
+	/** null: a step is the whole rest. */
 	readonly rule: StepRule | null;
-	/** What closes an answer; null: nothing does. */
+	/** The text that closes an answer; null if there is none. */
 	readonly answerEnd: string | null;
 	readonly problem: readonly ChatMessage[];
 	readonly seed: number;
 	readonly totals: SearchTotals;
 	readonly fault: (node: number | null, message: string) => void;
-	/** Makes nodes of it; returns the last. */
+	/** Adds it to the tree as nodes; returns the last. */
 	readonly grow: (child: Child, parents: readonly number[], before: string, options: GenerateOptions) => TreeNode;
 }
 
-/** What is the same for all generations of one call. */
+/** What all generations of one call share. */
 interface Job {
 	readonly node: number;
 	readonly before: string;
 	readonly messages: readonly ChatMessage[];
 	readonly sampling: Sampling;
 	readonly maxTokens: number;
-	/** Tokens that the completion has left. */
+	/** Tokens left for the completion. */
 	readonly left: number;
 	readonly rule: StepRule | null;
 	readonly options: GenerateOptions;
@@ -72,20 +72,20 @@ interface Used {
 	cost: number;
 }
 
-/** Asks the policy within the budget, and makes steps of what comes. */
+/** Requests generations from the policy within the budget, and splits them into steps. */
 export class Generator {
-	/** Why less was made than was asked for; null: all was. */
+	/** Why fewer generations were made than requested; null if all were. */
 	cutShort: StopReason | null = null;
 	readonly #settings: GeneratorSettings;
-	/** Generations that were asked for below each node. */
+	/** Number of generations requested below each node. */
 	readonly #asked: (number | undefined)[] = [];
 	readonly #asks = new Map<number, number>();
 	#failures = 0;
 	readonly #steps = new Sizes();
 	readonly #wholes = new Sizes();
-	/** What went wrong last; null: nothing. */
+	/** Message of the last failure; null if there is none. */
 	lastFault: string | null = null;
-	/** Reason of that failure; null: the policy did not name one. */
+	/** Reason of that failure; null if the policy did not give one. */
 	lastReason: Reason | null = null;
 
 	constructor(settings: GeneratorSettings) {
@@ -102,7 +102,7 @@ export class Generator {
 		const parts: Promise<readonly TreeNode[]>[] = [];
 		const underWay = new Set<Promise<unknown>>();
 		for (let left = n; left > 0; ) {
-			// However many are wanted, a stop and the end of the time are heard between portions.
+			// Between portions, a stop or the time limit takes effect, however many generations are requested.
 			if (underWay.size >= maxPortions) await Promise.race(underWay);
 			let reserved: Reserved;
 			try {
@@ -125,7 +125,7 @@ export class Generator {
 		return (await Promise.all(parts)).flat();
 	}
 
-	/** '' for what gave nothing. */
+	/** '' for failed generations. */
 	async ask(messages: readonly ChatMessage[], options: AskOptions): Promise<readonly string[]> {
 		const { meter, queue, sampling, seed } = this.#settings;
 		const n = options.n ?? 1;
@@ -195,7 +195,7 @@ export class Generator {
 			used.nodes = whole.length;
 			for (const { tokens } of whole) this.#sizes(job).add(tokens);
 			if (whole.some((one) => isCut(one, reserved))) {
-				// Others may need what these did not; what is left then is shared anew.
+				// Other requests may need the tokens that these left unused; the rest is shared again.
 				meter.settle(reserved, used);
 				held = false;
 				const further = await Promise.all(whole.map((one, i) => this.#further(job, one, reserved, ordinal + i)));
@@ -215,7 +215,7 @@ export class Generator {
 		}
 	}
 
-	/** Tokens that a generation is asked for at once where a budget is short: most need less, and the others go on. */
+	/** Tokens to request per generation when a budget is short: most need fewer, and the others are continued. */
 	#share(job: Job): number {
 		if (!this.#settings.policy.capabilities.prefix) return job.maxTokens;
 		return Math.min(job.maxTokens, Math.max(leastShare, Math.ceil(2 * (this.#sizes(job).mean ?? firstShare / 2))));
@@ -225,7 +225,7 @@ export class Generator {
 		return rule === null ? this.#wholes : this.#steps;
 	}
 
-	/** Goes on with what its share of the budget has cut, as long as there is more of it. */
+	/** Continues generations truncated by their share of the budget, as long as there is budget left. */
 	async #further(job: Job, begun: Generation, reserved: Reserved, ordinal: number): Promise<Further> {
 		const { meter, policy } = this.#settings;
 		let [whole, last, share] = [begun, begun, reserved];
@@ -257,7 +257,7 @@ export class Generator {
 		return { whole, cut: false };
 	}
 
-	/** Generations of a job that go on from `more`, each up to the end of its step. */
+	/** Generations of a job that continue from `more`, each up to the end of its step. */
 	async #ask(job: Job, more: string, n: number, maxTokens: number, ordinal: number, used: Used): Promise<Generation[]> {
 		const { sampling, options, rule } = job;
 		const stops = rule?.stops ?? [];
@@ -277,13 +277,13 @@ export class Generator {
 		return whole;
 	}
 
-	/** A step with what comes before it in its place, when that says nothing. */
+	/** Prepends the preceding text to a step that is empty. */
 	async #pastBlank(job: Job, begun: Generation, reserved: Reserved, ordinal: number, used: Used): Promise<Generation> {
 		let whole = begun;
 		for (let i = 0; i < mostBlanks && isEmptyStep(whole, job); i++) {
 			const left = reserved.maxTokens - whole.tokens;
 			if (left < 1) break;
-			// Far from the ordinals of siblings, so that their streams are others.
+			// Far from the ordinals of siblings, so that random streams differ.
 			const [next] = await this.#ask(job, whole.text, 1, left, ordinal + 0x10000 * (i + 1), used);
 			if (next === undefined) break;
 			whole = joined(whole, next);
@@ -291,7 +291,7 @@ export class Generator {
 		return whole;
 	}
 
-	/** The sound generations of a request, counted; what is wrong with it is noted. */
+	/** Counts the valid generations of a request, and records what is wrong with it. */
 	#received(generated: Generated, n: number, node: number | null, used: Used): Generation[] {
 		const { fault, totals } = this.#settings;
 		const sound: Generation[] = [];
@@ -325,7 +325,10 @@ export class Generator {
 		return sound;
 	}
 
-	/** @param cut the budget did: what it has cut can go on with another; what its context or its own limit did cannot */
+	/**
+	 * @param cut whether the budget truncated it; such a generation can be continued with another budget, unlike one
+	 * truncated by the context or its own limit
+	 */
 	#isFinal(job: Job, { finish, text, tokens }: Generation, cut: boolean): boolean {
 		if (finish === 'end' || finish === 'refusal') return true;
 		const { answerEnd } = this.#settings;
@@ -337,7 +340,7 @@ export class Generator {
 			this.cutShort ??= 'tokens';
 			return options.stop === undefined && answered();
 		}
-		// Who says where it is to stop goes on from what has not got there.
+		// A policy with its own stop rule continues a text that has not reached it.
 		if (finish === 'length' && text === '') return true;
 		if (options.stop === undefined && (rule === null || tokens >= job.left)) return true;
 		return rule !== null && answered();
@@ -346,19 +349,19 @@ export class Generator {
 
 interface Further {
 	readonly whole: Generation;
-	/** There was no more of the budget for it. */
+	/** Whether the budget was exhausted. */
 	readonly cut: boolean;
 }
 
-/** Whether a step ended that says nothing, other than at a text that was asked for. */
+/** Whether an empty step ended other than at a requested stop text. */
 const isEmptyStep = ({ finish, text, stopText }: Generation, { rule, options }: Job): boolean =>
 	rule !== null && finish === 'stop' && rule.empty(text) && options.stop?.includes(stopText ?? '') !== true;
 
-/** Whether a generation ended because it was given fewer tokens than it may have. */
+/** Whether a generation ended because it was given fewer tokens than its maximum. */
 const isCut = ({ finish, tokens }: Generation, { cut, maxTokens }: Reserved): boolean =>
 	cut && finish === 'length' && tokens >= maxTokens;
 
-/** How long generations were so far. */
+/** Running statistics of generation lengths. */
 class Sizes {
 	#sum = 0;
 	#count = 0;
@@ -368,13 +371,13 @@ class Sizes {
 		this.#count++;
 	}
 
-	/** null: there were none. */
+	/** null if there were none. */
 	get mean(): number | null {
 		return this.#count === 0 ? null : this.#sum / this.#count;
 	}
 }
 
-/** One step of what may be more, with what ends it. */
+/** Splits off one step of a possibly longer generation, with the text that ends it. */
 function oneStep(given: Generation, rule: StepRule, { stop }: GenerateOptions): Generation {
 	const end = rule.end(given.text);
 	if (end >= 0 && end < given.text.length) return { ...generationUpTo(given, end), finish: 'stop' };

@@ -6,29 +6,32 @@ import type { TokenDetail } from './policy.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 import { statedIn } from './statedIn.ts';
 
-/** How a search goes on with what is in a log. */
+/** How a search continues from a log. */
 export interface SearchResume {
-	/** The log as far as it goes; where it ends does not matter. */
+	/** The log as far as it is complete; it may end anywhere. */
 	readonly events: Iterable<TreeEvent>;
-	/** `more`: the strategy goes on; `branch`: below `node` alone; `edit`, `force`: below a sibling of `node`, made by a person. */
+	/**
+	 * `more`: continue the strategy; `branch`: only below `node`; `edit`, `force`: below a sibling of `node` created by
+	 * the user.
+	 */
 	readonly action: 'more' | 'branch' | 'edit' | 'force';
 	readonly node?: number | null;
-	/** `edit`: the sibling's text; `force`: the token in place of the node's. */
+	/** `edit`: text of the sibling; `force`: the token that replaces the token of the node. */
 	readonly text?: string;
-	/** `force`: place of the token among those of the node. */
+	/** `force`: index of the token among those of the node. */
 	readonly token?: number;
 }
 
 export interface ReadLog {
 	readonly totals: SearchTotals;
-	/** Parts of the search that came to an end, or were begun below a node: the next one has streams of its own. */
+	/** Number of earlier parts of the search, ended or started below a node: the next one uses its own random streams. */
 	readonly parts: number;
-	/** Its last part made something and has no end: its process was killed. */
+	/** Whether the last part has nodes but no end, because its process was killed. */
 	readonly isCut: boolean;
 	readonly details: Map<number, TokenDetail>;
 }
 
-/** Makes the tree of a log, with what was used up to its end; what makes no sense in it is left out. */
+/** Rebuilds the tree of a log and the resources used so far; invalid events are skipped. */
 export function readLog(events: Iterable<TreeEvent>, tree: SearchTree): ReadLog {
 	let totals: SearchTotals = { nodes: 0, tokens: 0, promptTokens: null, simulations: 0, cost: null, seconds: 0 };
 	let parts = 0;
@@ -59,7 +62,10 @@ export function readLog(events: Iterable<TreeEvent>, tree: SearchTree): ReadLog 
 	return { totals, parts, isCut, details };
 }
 
-/** The events by which a search goes on; the last is the node of a person, where there is one. `invalid` when it cannot. */
+/**
+ * Returns the events that continue a search; the last one is the user's node, if there is one. Throws `invalid` if it
+ * cannot continue.
+ */
 export function goOn(
 	tree: SearchTree,
 	{ action, node: id = null, text, token }: SearchResume,
@@ -91,7 +97,7 @@ export function goOn(
 	if (action === 'branch') {
 		if (node.final)
 			throw new Failure('invalid', `Node ${id} is final and cannot be continued.`, 'Branch from its parent.');
-		// Who branches from what was pruned wants it open again.
+		// Branching from a pruned node restores it.
 		return node.pruned === null ? [resume] : [resume, { t: 'restore', at, id: node.id }];
 	}
 	if (node.parents.length === 0) {
@@ -118,7 +124,7 @@ export function goOn(
 	];
 }
 
-/** The node's text up to a token, with another in its place. */
+/** Returns the text of the node up to a token, followed by another token. */
 function forced(
 	node: TreeNode,
 	detail: TokenDetail | undefined,

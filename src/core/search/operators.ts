@@ -27,31 +27,31 @@ export interface OperatorSettings {
 	readonly judge: Scorer | null;
 	readonly sampling: Sampling;
 	readonly tags: TraceTags;
-	/** null: a step is all that is left. */
+	/** null: a step is the whole rest. */
 	readonly rule: StepRule | null;
 	readonly concurrency: number;
 	readonly seed: number;
-	/** Which part of a search that was gone on with: each asks with seeds of its own. */
+	/** Which part of a continued search this is: each part uses its own seeds. */
 	readonly part: number;
 	readonly meter: BudgetMeter;
 	readonly totals: SearchTotals;
-	/** Token by token, of nodes that a log tells it of. */
+	/** Token details of nodes, as far as the log has them. */
 	readonly details: Map<number, TokenDetail>;
 	readonly sameAnswer: ((a: string, b: string) => boolean) | undefined;
-	/** Applies an event to the tree and writes it. */
+	/** Applies an event to the tree and logs it. */
 	readonly emit: (event: TreeEvent) => void;
 	/** Seconds since the start of the search. */
 	readonly at: () => number;
-	/** Throws `SearchStop` when the search is to end. */
+	/** Throws `SearchStop` if the search must end. */
 	readonly check: () => void;
 	readonly breathe: (() => Promise<void> | null) | undefined;
-	/** The search is to end at once: nothing that takes long is done any more. */
+	/** Whether the search must end at once: nothing slow may be started. */
 	readonly hurried: () => boolean;
 }
 
 type NodeEvent = TreeEventOf<'node'>;
 
-/** The operators of a search: see `Search`. */
+/** The operators of a search; see `Search`. */
 export class SearchOperators implements Search {
 	readonly problem: SearchProblem;
 	readonly tree: SearchTree;
@@ -70,7 +70,7 @@ export class SearchOperators implements Search {
 	readonly #queue: PolicyQueue;
 	readonly #scorers = new Map<Scorer, ScorerQueue>();
 	readonly #answers: AnswerClasses;
-	/** By node: how it was generated, in this part of the search. */
+	/** By node: its generation in this part of the search. */
 	readonly #generations: (Generation | undefined)[] = [];
 	#stopped: SearchStop | null = null;
 	#concluding: 'evaluate' | 'nothing' | null = null;
@@ -110,12 +110,12 @@ export class SearchOperators implements Search {
 		});
 	}
 
-	/** Why less was made than a strategy asked for; null: it got all. */
+	/** Why fewer generations were made than a strategy requested; null if it got all. */
 	get cutShort(): Generator['cutShort'] {
 		return this.#generator.cutShort;
 	}
 
-	/** What went wrong last in asking the policy; null: nothing. */
+	/** Message of the last policy failure; null if there is none. */
 	get lastFault(): string | null {
 		return this.#generator.lastFault;
 	}
@@ -124,12 +124,12 @@ export class SearchOperators implements Search {
 		return this.#generator.lastReason;
 	}
 
-	/** Waits for what a strategy left under way: what it makes is kept. */
+	/** Waits for operations that a strategy left in flight; their results are kept. */
 	settled(): Promise<void> {
 		return this.#settings.meter.idle();
 	}
 
-	/** From now on nothing is generated; with `evaluating`, scorers may still be asked. */
+	/** From now on nothing is generated; with `evaluating`, scorers may still be called. */
 	conclude(evaluating: boolean): void {
 		this.#concluding = evaluating ? 'evaluate' : 'nothing';
 	}
@@ -236,7 +236,8 @@ export class SearchOperators implements Search {
 				try {
 					results[index] = await task(items[index] as T, index);
 				} catch (error) {
-					// What is under way ends first: what it makes is kept. A fault of the program outweighs the search's end.
+					// Operations in flight finish first, and their results are kept. A program error takes precedence over the
+					// end of the search.
 					if (failed === null || !(error instanceof SearchStop)) failed = { error };
 				}
 			}
@@ -270,7 +271,7 @@ export class SearchOperators implements Search {
 		this.#settings.emit({ ...event, at: this.#settings.at() } as TreeEvent);
 	}
 
-	/** Ends what is under way; nothing can be asked any more. */
+	/** Ends operations in flight; no further requests are possible. */
 	stop(stop: SearchStop): void {
 		if (this.#stopped !== null) return;
 		this.#stopped = stop;
@@ -326,7 +327,7 @@ export class SearchOperators implements Search {
 		};
 	}
 
-	/** The nodes of one generation: one, or a chain where it is to be cut. Returns the last. */
+	/** Adds the nodes of one generation: one, or a chain if it is split. Returns the last. */
 	#grow({ generation, prior, final }: Child, parents: readonly number[], before: string, options: GenerateOptions) {
 		const { detail } = generation;
 		const cuts = detail === null || options.cut === undefined ? [] : cleanCuts(options.cut(detail), detail.text.length);
@@ -381,7 +382,7 @@ export class SearchOperators implements Search {
 	}
 }
 
-/** Places at which a generation can be cut: ascending, within it, each once. */
+/** Places at which a generation can be split: ascending, inside it, without duplicates. */
 function cleanCuts(cuts: readonly number[], length: number): number[] {
 	const clean: number[] = [];
 	for (const cut of cuts) if (cut > (clean.at(-1) ?? 0) && cut < length) clean.push(cut);
@@ -389,6 +390,6 @@ function cleanCuts(cuts: readonly number[], length: number): number[] {
 }
 
 function tokensEvent(id: number, at: number, detail: TokenDetail): TreeEvent {
-	// The lists are the policy's own; nobody changes them, though the schema's type would allow it.
+	// The lists belong to the policy; they are never modified, although the schema type would allow it.
 	return { t: 'tokens', at, id, partial: false, ...detail } as TreeEvent;
 }

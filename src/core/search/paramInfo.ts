@@ -1,20 +1,20 @@
 import type { Strategy } from './strategy.ts';
 
-/** One parameter of a strategy as forms and documents show it. */
+/** A strategy parameter as shown in forms and documentation. */
 export interface ParamInfo {
 	readonly name: string;
 	readonly description: string;
 	readonly kind: 'integer' | 'number' | 'flag' | 'choice' | 'text';
-	/** undefined: it is optional without a default, and then not there. */
+	/** undefined: optional without a default. */
 	readonly default: unknown;
 	readonly required: boolean;
 	readonly low: number | null;
 	readonly high: number | null;
-	/** Of a choice. */
+	/** Options of a choice. */
 	readonly options: readonly string[];
 }
 
-/** What is looked at of a valibot schema. */
+/** The parts of a valibot schema that are inspected. */
 interface SchemaShape {
 	readonly type: string;
 	readonly entries?: Readonly<Record<string, SchemaShape>>;
@@ -31,7 +31,7 @@ interface Action {
 	readonly description?: unknown;
 }
 
-/** The parameters of a strategy, in the order in which its schema names them. */
+/** Returns the parameters of a strategy, in schema order. */
 // biome-ignore lint/suspicious/noExplicitAny: of any strategy
 export function paramInfos(strategy: Strategy<any>): ParamInfo[] {
 	const { entries = {} } = strategy.params as unknown as SchemaShape;
@@ -48,7 +48,7 @@ function infoOf(name: string, schema: SchemaShape): ParamInfo {
 	}
 	const limit = (type: string): number | null => {
 		const value = actions.find((action) => action.type === type)?.requirement;
-		// Limits that are only there to keep numbers sound are none for people.
+		// Limits that only guard against unreasonable numbers are not shown.
 		return typeof value === 'number' && Math.abs(value) < 1e6 ? value : null;
 	};
 	return {
@@ -63,7 +63,7 @@ function infoOf(name: string, schema: SchemaShape): ParamInfo {
 	};
 }
 
-/** What a schema demands and says of itself, that of pipes within pipes first. */
+/** The constraints and descriptions of a schema, those of nested pipes first. */
 const actionsOf = (schema: SchemaShape): Action[] =>
 	(schema.pipe ?? []).flatMap((item) => (item.kind === 'schema' ? actionsOf(item as unknown as SchemaShape) : [item]));
 

@@ -2,48 +2,50 @@ import type { Failure } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 
-/** What a policy was found to do when it was tried; nothing here is taken from a name. */
+/** Capabilities of a policy found by probing it; nothing is inferred from its name. */
 export interface PolicyCapabilities {
-	/** Tells log-probabilities of the tokens that it generates. */
+	/** Returns log-probabilities of the tokens that it generates. */
 	readonly logprobs: boolean;
-	/** How many alternatives it tells at each token; 0: none. */
+	/** Number of alternatives returned per token; 0: none. */
 	readonly alternatives: number;
-	/** Entropy and the like are of the whole distribution, not of the alternatives alone. */
+	/** Whether entropy and related statistics cover the whole distribution, not just the alternatives. */
 	readonly distribution: boolean;
-	/** Goes on from a given beginning of its completion. */
+	/** Can continue a given prefix of its completion. */
 	readonly prefix: boolean;
-	/** Gives the same text for the same seed. */
+	/** Returns the same text for the same seed. */
 	readonly seed: boolean;
-	/** Takes instructions: messages with roles, and so critiques, judging, planning. */
+	/** Follows instructions: messages with roles, hence critiques, judging and planning. */
 	readonly instructions: boolean;
-	/** Tells the log-probability of a text that it is given. */
+	/** Returns the log-probability of a given text. */
 	readonly score: boolean;
-	/** Its heads: `value`, one for steps (`process`), a reward model (`reward`), the critic that its training left. */
+	/** Its heads: `value`, one for steps (`process`), a reward model (`reward`), the critic left by its training. */
 	readonly heads: readonly HeadName[];
 }
 
 export interface GenerateRequest {
-	/** The conversation so far. A policy without instructions takes the content of the one user message as its prompt. */
+	/**
+	 * The conversation so far. A policy without instructions uses the content of the single user message as its prompt.
+	 */
 	readonly messages: readonly ChatMessage[];
-	/** Beginning of the completion, which the generations go on from without repeating it; '': from the start. */
+	/** Prefix of the completion, which the generations continue without repeating it; '': from the start. */
 	readonly prefix: string;
-	/** Generations that are wanted, each with a random stream of its own. */
+	/** Number of generations, each with its own random stream. */
 	readonly n: number;
-	/** 0: the most probable token each time. */
+	/** 0: greedy. */
 	readonly temperature: number;
 	readonly topP: number;
-	/** Of each generation. */
+	/** Per generation. */
 	readonly maxTokens: number;
-	/** Texts that end a generation; they are not part of its text. */
+	/** Stop texts; they are not part of the generated text. */
 	readonly stop: readonly string[];
 	readonly seed: number;
-	/** Per token: 0: nothing; 1: log-probability and entropy; more: as many alternatives as well. */
+	/** Token details. 0: none; 1: log-probability and entropy; more: also that many alternatives. */
 	readonly tokens: number;
-	/** A JSON Schema that the text is to follow; a policy that cannot be held to one leaves it alone. */
+	/** A JSON Schema that the text should follow; ignored by policies that cannot enforce one. */
 	readonly schema?: Readonly<Record<string, unknown>>;
 }
 
-/** Lists are parallel, one entry a token; null: not told. Nats. */
+/** Parallel lists, one entry per token; null: unknown. Nats. */
 export interface TokenDetail {
 	readonly text: readonly string[];
 	readonly logprob: readonly (number | null)[];
@@ -52,43 +54,46 @@ export interface TokenDetail {
 	readonly gini?: readonly (number | null)[];
 	readonly variance?: readonly (number | null)[];
 	readonly top?: readonly (readonly (readonly [text: string, logprob: number])[])[];
-	/** The statistics are of the alternatives alone. */
+	/** Whether the statistics cover the alternatives only. */
 	readonly partial?: boolean;
 }
 
 export interface Generation {
-	/** Without the prefix and without the stop text. May be empty. */
+	/** Without the prefix and the stop text. May be empty. */
 	readonly text: string;
-	/** `end`: the policy ended it; `stop`: a stop text did; `length`: tokens or context did; `refusal`: it declined. */
+	/**
+	 * `end`: finished by the policy; `stop`: by a stop text; `length`: by the token limit or context; `refusal`:
+	 * declined.
+	 */
 	readonly finish: 'end' | 'stop' | 'length' | 'refusal';
-	/** The stop text; the strategy puts it back where it belongs to the text. */
+	/** The stop text; the strategy restores it if it belongs to the text. */
 	readonly stopText?: string;
-	/** Tokens that were generated, those of the stop text included; an estimate where the policy does not count. */
+	/** Generated tokens, including those of the stop text; an estimate if the policy does not count them. */
 	readonly tokens: number;
-	/** Tokens of what it was given; null: not told. */
+	/** Prompt tokens; null: unknown. */
 	readonly promptTokens: number | null;
-	/** Summed over its tokens, nats; null: not told. */
+	/** Sum over the tokens, nats; null: unknown. */
 	readonly logprob: number | null;
 	readonly detail: TokenDetail | null;
-	/** In the currency of the policy's prices; null: it has none. */
+	/** In the currency of the policy's prices; null if it has none. */
 	readonly cost?: number | null;
 }
 
-/** The generations of one request, or why there are none: one request's failure is not the others'. */
+/** The generations of one request, or its failure; requests fail independently. */
 export type Generated = readonly Generation[] | Failure;
 
 /**
- * A model as search sees it. What is behind it, and when a call is cancelled, is not its business: who binds a policy to a
- * search does that (src/search). Every call settles.
+ * A model as seen by search. The implementation behind it and cancellation are the concern of the caller that binds a
+ * policy to a search (src/search). Every call settles.
  */
 export interface Policy {
 	readonly name: string;
 	readonly capabilities: PolicyCapabilities;
-	/** One entry a request, in their order. It rejects with `cancelled` alone, or when the policy is gone for good. */
+	/** Returns one entry per request, in order. Rejects only with `cancelled`, or if the policy is gone for good. */
 	generate(requests: readonly GenerateRequest[]): Promise<readonly Generated[]>;
-	/** Log-probability of each token of a completion, nats; there when `capabilities.score`. */
+	/** Log-probability of each token of a completion, nats; present if `capabilities.score`. */
 	score?(items: readonly PolicyText[]): Promise<readonly (readonly number[])[]>;
-	/** Value of each text as it stands, in 0..1 by `value` and `process`; there when `capabilities.heads` has the head. */
+	/** Value of each text, in 0..1 for `value` and `process`; present if `capabilities.heads` has the head. */
 	value?(items: readonly PolicyText[], head: HeadName): Promise<readonly number[]>;
 }
 

@@ -9,14 +9,14 @@ interface Waiting {
 }
 
 /**
- * Microtasks that a call waits for others to join it: about as many as a batch's operators are apart when some of them ask a
- * scorer that answers at once. Against the time of a model they are nothing.
+ * Microtasks that a call waits for others to join it, about the distance between operators of a batch when some of them
+ * call a scorer that answers immediately. Negligible compared with the time of a model.
  */
 const turns = 10;
 
 /**
- * Calls of the policy: requests that are made together go together, at most `limit` of them at a time. A policy that
- * answers nonsense is answered for with failures, one that rejects ends the search.
+ * Batches policy calls: requests made together are sent together, at most `limit` at a time. An invalid reply becomes a
+ * failure per request; a rejection ends the search.
  */
 export class PolicyQueue {
 	readonly #policy: Policy;
@@ -39,7 +39,7 @@ export class PolicyQueue {
 		return answer.promise;
 	}
 
-	/** Everybody who waits is told, and nobody can ask any more; what the policy still says is dropped. */
+	/** Rejects all waiters and further requests; later replies of the policy are dropped. */
 	stop(stop: SearchStop): void {
 		this.#stopped ??= stop;
 		const left = [...this.#underWay, ...this.#waiting.splice(0).map(({ answer }) => answer)];

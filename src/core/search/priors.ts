@@ -1,9 +1,9 @@
 import type { Generation } from './policy.ts';
 
 /**
- * Prior probabilities of generations that are siblings, as PUCT uses them: proportional to the exponential of the mean
- * log-probability of their tokens, so that long steps are not held to be unlikely; where that is not told, to how often a
- * text came. What came twice has its probability once, with the first; they add up to 1.
+ * Prior probabilities of sibling generations for PUCT: proportional to the exponential of the mean token
+ * log-probability, so that long steps are not penalized; if that is unknown, to the frequency of each text. Duplicates
+ * share one probability, assigned to the first; the sum is 1.
  */
 export function priorsOf(siblings: readonly Generation[]): readonly number[] {
 	if (siblings.length === 1) return [1];

@@ -2,12 +2,12 @@ import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { type Reversal, SearchTree } from './searchTree.ts';
 
 /**
- * A log of which any moment can be looked at. Going there costs the events in between, forward or back: what an event changed
- * is kept when it is first gone through, so that a slider makes nothing anew.
+ * A log that can be viewed at any moment. Moving costs the events in between, in either direction: the changes of an
+ * event are kept when it is first applied, so that a slider rebuilds nothing.
  */
 export class Replay {
 	readonly #events: TreeEvent[] = [];
-	/** Of the events that were gone through. */
+	/** Reversals of the applied events. */
 	readonly #reversals: Reversal[] = [];
 	readonly #tree = new SearchTree();
 
@@ -27,9 +27,7 @@ export class Replay {
 		this.#events.push(event);
 	}
 
-	/**
-	 * The tree that the first n events make. It changes with the next call: who wants to keep it takes a `copy`.
-	 */
+	/** Returns the tree built by the first n events. It changes with the next call; use `copy` to keep it. */
 	treeAt(n: number): SearchTree {
 		const tree = this.#tree;
 		const to = Math.max(0, Math.min(Math.floor(n), this.#events.length));

@@ -1,20 +1,20 @@
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 import type { Generation } from './policy.ts';
 
-/** A chain of thought that is to be valued: all from the problem to a node. */
+/** A chain of thought to be scored: everything from the problem to a node. */
 export interface ScoreItem {
 	readonly problem: SearchProblem;
-	/** The completion as far as it goes. */
+	/** The completion up to that node. */
 	readonly completion: string;
-	/** Its nodes' texts, in their order. */
+	/** Texts of its nodes, in order. */
 	readonly steps: readonly string[];
-	/** It has come to its end. */
+	/** Whether it is finished. */
 	readonly final: boolean;
-	/** The answer that it states; null: none. */
+	/** The answer it states; null if there is none. */
 	readonly answer: string | null;
-	/** How its last part was generated; null: a person wrote it, or another program did. */
+	/** How its last part was generated; null if it was written by the user or by another program. */
 	readonly generation: Generation | null;
-	/** Log-probability of the whole completion, nats, and its tokens; null: not told. */
+	/** Log-probability of the whole completion, nats, and its number of tokens; null: unknown. */
 	readonly logprob: number | null;
 	readonly tokens: number | null;
 }
@@ -29,6 +29,6 @@ export interface Scorer {
 	readonly scope: ScorerScope;
 	/** It looks at the gold answer: what is chosen by it is an upper bound and no result. */
 	readonly oracle: boolean;
-	/** One entry an item: null where it has no value for it. Rejects when it failed altogether. */
+	/** Returns one entry per item: null if it has no value for the item. Rejects if it failed altogether. */
 	score(items: readonly ScoreItem[]): Promise<readonly (number | null)[]>;
 }

@@ -8,7 +8,10 @@ interface Waiting {
 	readonly answer: Deferred<readonly (number | null)[]>;
 }
 
-/** Calls of one scorer: items that are asked for together go together. A scorer that throws ends the search. */
+/**
+ * Batches calls of one scorer: items submitted together are scored together. An exception of the scorer ends the
+ * search.
+ */
 export class ScorerQueue {
 	readonly #scorer: Scorer;
 	#waiting: Waiting[] = [];
@@ -18,7 +21,7 @@ export class ScorerQueue {
 		this.#scorer = scorer;
 	}
 
-	/** One entry an item, as the scorer gave it. */
+	/** Returns one entry per item, as given by the scorer. */
 	submit(items: readonly ScoreItem[]): Promise<readonly (number | null)[]> {
 		const answer = deferred<readonly (number | null)[]>();
 		this.#waiting.push({ items, answer });
@@ -26,7 +29,7 @@ export class ScorerQueue {
 		return answer.promise;
 	}
 
-	/** Whoever waits is told; what the scorer still says is dropped. */
+	/** Rejects all waiters; later replies of the scorer are dropped. */
 	stop(stop: SearchStop): void {
 		const left = [...this.#underWay, ...this.#waiting.splice(0).map(({ answer }) => answer)];
 		this.#underWay.clear();

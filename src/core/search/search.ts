@@ -6,21 +6,21 @@ import type { Policy, TokenDetail } from './policy.ts';
 import type { Scorer } from './scorer.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 
-/** How thoughts are asked for when a strategy does not say otherwise. */
+/** Default sampling settings of a search, which strategies can override. */
 export interface Sampling {
 	readonly temperature: number;
 	readonly topP: number;
-	/** Of a whole completion. */
+	/** Per completion. */
 	readonly maxTokens: number;
-	/** Of one step. */
+	/** Per step. */
 	readonly maxStepTokens: number;
-	/** Per token: see `GenerateRequest.tokens`. */
+	/** Token details; see `GenerateRequest.tokens`. */
 	readonly tokens: number;
 }
 
 /**
- * Where a step ends: a rule of splitSteps (core/trace), a text such as an end-of-step token, or `completion`: a step is all
- * that is left.
+ * Where a step ends: a rule of splitSteps (core/trace), a text such as an end-of-step token, or `completion` for the
+ * whole rest.
  */
 export type StepSplit =
 	| 'lines'
@@ -33,95 +33,98 @@ export type StepSplit =
 export type GenerateUnit = 'step' | 'completion';
 
 export interface GenerateOptions {
-	/** Children that are wanted. Default 1. */
+	/** Number of children. Default 1. */
 	readonly n?: number;
 	/** `step`: up to the end of the next step; `completion`: to the end. */
 	readonly unit: GenerateUnit;
 	/** Instead of the search's. */
 	readonly sampling?: Partial<Sampling>;
-	/** Instead of the problem alone: a conversation, for strategies that instruct. The completion so far follows it. */
+	/**
+	 * A conversation instead of the problem alone, for strategies that give instructions. The completion so far follows
+	 * it.
+	 */
 	readonly messages?: readonly ChatMessage[];
 	/**
-	 * Do not go on from the node's text: what is generated stands for itself, and `textOf` begins with it. So do the texts of
-	 * all nodes whose role is `draft`, `revision`, `aggregate`, `critique` or `subproblem`.
+	 * Do not continue the text of the node: the generated text stands alone, and `textOf` starts with it. The same holds
+	 * for all nodes with the role `draft`, `revision`, `aggregate`, `critique` or `subproblem`.
 	 */
 	readonly fresh?: boolean;
 	/**
-	 * Texts that end it besides those of the step's end. They are no part of the node's text: what stopped at one has
-	 * `finish: 'stop'`, and neither it nor what was cut off by its length before is final.
+	 * Stop texts in addition to those of the step rule. They are not part of the text of the node: a generation that
+	 * stopped at one has `finish: 'stop'`, and neither it nor one truncated before a stop text is final.
 	 */
 	readonly stop?: readonly string[];
 	/**
-	 * Places in the tokens of what was generated, ascending and above 0, at which it is cut into a chain of nodes: the node
-	 * of a place begins with that token. The last node of the chain is what `generate` returns.
+	 * Token positions, ascending and above 0, at which the generation is split into a chain of nodes, each starting with
+	 * the token at its position. `generate` returns the last node of the chain.
 	 */
 	readonly cut?: (detail: TokenDetail) => readonly number[];
 	readonly role?: NodeRole;
-	/** Parents of what is made; default: the node. */
+	/** Parents of the generated nodes; default: the node. */
 	readonly parents?: readonly number[];
 	readonly label?: string;
 }
 
 /**
  * The operators of search (Besta et al. 2025, "Reasoning Language Models: A Blueprint"): generate and expand, evaluate,
- * select, backtrack and back up, prune, aggregate, refine, restructure. Each leaves its events in the log and its share in
- * the budget. Several may be under way at a time; requests to the policy and to scorers that are made together go together.
- * Whatever cannot be done for want of budget, because a person stopped the search or because the policy is gone throws
- * `SearchStop`, which a strategy lets pass.
+ * select, backtrack and back up, prune, aggregate, refine, restructure. Each one logs its events and is charged to the
+ * budget. Several may be in flight at a time; requests to the policy and to scorers made together are batched. An
+ * operator throws `SearchStop` if it cannot proceed because the budget is exhausted, the user stopped the search, or
+ * the policy is gone; strategies let it propagate.
  */
 export interface Search {
 	readonly problem: SearchProblem;
 	readonly tree: SearchTree;
-	/** Node that the strategy starts from: 0, or the one that a person branched from. */
+	/** Node that the strategy starts from: 0, or the node the user branched from. */
 	readonly root: number;
 	/**
-	 * It continues a log whose process was killed. A strategy that has nothing left to do then concludes; of a log that has its
-	 * end, it is asked for as much again.
+	 * Whether it continues a log whose process was killed. A strategy without remaining work then concludes; for a log
+	 * that has an end, it runs once more.
 	 */
 	readonly isCut: boolean;
 	readonly policy: Policy;
-	/** The scorer that guides, and the one that chooses among what is final; often the same. null: none. */
+	/** The scorer that guides the search, and the one that selects among final nodes; often the same. null: none. */
 	readonly guide: Scorer | null;
 	readonly judge: Scorer | null;
 	readonly sampling: Sampling;
-	/** Around the thinking and the answer of a completion. */
+	/** Tags around the thinking and the answer of a completion. */
 	readonly tags: TraceTags;
-	/** How many operators a strategy should keep under way. */
+	/** Number of operators that a strategy should keep in flight. */
 	readonly concurrency: number;
-	/** A stream of its own for each purpose and place: results do not depend on the order of answers. */
+	/** A separate random stream per purpose and place, so that results do not depend on the order of replies. */
 	random(...purpose: readonly (string | number)[]): Random;
 
-	/** Children of a node that the policy writes; fewer than asked where a request failed or gave nothing. */
+	/** Children of a node generated by the policy; fewer than requested if a request failed or returned nothing. */
 	generate(node: number, options: GenerateOptions): Promise<readonly TreeNode[]>;
-	/** A text of the policy that becomes no node: a vote, a value, a plan. '' where it gave nothing. */
+	/** A policy reply that does not become a node: a vote, a value, a plan. '' if there was none. */
 	ask(messages: readonly ChatMessage[], options?: AskOptions): Promise<readonly string[]>;
-	/** Adds a node that is not generated: an aggregate of others, a tool's result, a person's text. */
+	/** Adds a node that is not generated: an aggregate of others, a tool result, a text of the user. */
 	add(node: NewNode): TreeNode;
-	/** Values of nodes by a scorer (default: the guide, or the judge for what is final), logged; null: no value. */
+	/** Scores nodes and logs the values (default scorer: the guide, or the judge for final nodes); null: no value. */
 	evaluate(nodes: readonly number[], scorer?: Scorer): Promise<readonly (number | null)[]>;
-	/** Notes what the strategy goes on with. */
+	/** Logs the node that the strategy continues with. */
 	select(node: number, candidates?: readonly { readonly id: number; readonly value: number }[]): void;
-	/** Backs values up a path, root first: one value a node. */
+	/** Backs values up a path, root first: one value per node. */
 	backup(path: readonly number[], values: readonly number[]): void;
 	prune(node: number, reason: string): void;
 	merge(node: number, into: number): void;
-	/** Counts one simulation against the budget; throws `SearchStop` when there is none left. */
+	/** Charges one simulation to the budget; throws `SearchStop` if none is left. */
 	simulation(): void;
-	/** To be waited for, unless null, by who may go on for long without asking anything: a stop could not be heard. */
+	/** Must be awaited, unless null, by code that runs for long without a request, so that a stop can take effect. */
 	breathe(): Promise<void> | null;
-	/** Runs tasks with at most `concurrency` under way; results in the order of the items. */
+	/** Runs tasks with at most `concurrency` in flight; results are in the order of the items. */
 	parallel<T, R>(items: readonly T[], task: (item: T, index: number) => Promise<R>): Promise<R[]>;
-	/** Whether two stated answers are the same by the accuracy reward's equivalence. */
+	/** Whether two stated answers are equal under the equivalence of the accuracy reward. */
 	sameAnswer(a: string, b: string): boolean;
-	/** Number of the class of equivalent answers that a stated answer belongs to. */
+	/** Index of the equivalence class of a stated answer. */
 	answerClass(answer: string): number;
-	/** All of the completion from the problem to a node. */
+	/** The completion from the problem to a node. */
 	textOf(node: number): string;
-	/** The answer that a completion states, by the tags; null: none. */
+	/** The answer stated in a completion, by the tags; null if there is none. */
 	answerIn(completion: string): string | null;
-	/** A node token by token, as the policy told it, also out of a log; null: not told. */
+	/** Token details of a node as returned by the policy or read from a log; null if unknown. */
 	tokensOf(node: number): TokenDetail | null;
-	/** Writes an event of another kind: critique, tool, reference, fault. */
+	/** Logs an event of another kind: critique, tool, reference, fault. */
 	note(event: SearchNote): void;
 }
 
@@ -139,7 +142,7 @@ export interface NewNode {
 	readonly role?: NodeRole;
 	readonly final?: boolean;
 	readonly answer?: string | null;
-	/** Its text does not go on from its first parent's. Default: when it has several. */
+	/** Its text does not continue that of its first parent. Default: true if there are several parents. */
 	readonly fresh?: boolean;
 	readonly label?: string;
 	readonly prior?: number | null;

@@ -20,43 +20,45 @@ import { type AnyStrategy, strategyOf, strategyParams } from './strategies.ts';
 import { type Conclusion, needsOf, type StrategyEnd } from './strategy.ts';
 
 export interface SearchOptions {
-	/** Of the search, in its log. Default ''. */
+	/** Id of the search, for its log. Default ''. */
 	readonly id?: string;
-	/** One of `strategies` by its name, or another. */
+	/** One of `strategies` by name, or another. */
 	readonly strategy: string | AnyStrategy;
 	readonly params?: Readonly<Record<string, unknown>>;
 	readonly problem: SearchProblem;
 	readonly policy: Policy;
 	/** Name of the policy's model, for the log. */
 	readonly model?: string;
-	/** Guides the search; values beginnings. */
+	/** Guides the search; scores prefixes. */
 	readonly guide?: Scorer | null;
-	/** Chooses among what is final. Default: the guide. */
+	/** Selects among final nodes. Default: the guide. */
 	readonly judge?: Scorer | null;
-	/** Default: temperature 1, top-p 1, 4096 tokens a completion, 256 a step, nothing told of tokens. */
+	/** Default: temperature 1, top-p 1, 4096 tokens per completion, 256 per step, no token details. */
 	readonly sampling?: Partial<Sampling>;
 	/** Default `lines`. */
 	readonly split?: StepSplit;
 	/** Default `<think>`, `<answer>`. */
 	readonly tags?: TraceTags;
-	/** Going on, what may be used from here on. */
+	/** When continuing: the budget from here on. */
 	readonly budget?: SearchBudget;
-	/** Requests to the policy that are under way at most. Default 8. */
+	/** Max policy requests in flight. Default 8. */
 	readonly concurrency?: number;
 	readonly seed?: number;
-	/** Milliseconds of a clock that never goes back, such as `performance.now`. */
+	/** Milliseconds of a monotonic clock, such as `performance.now`. */
 	readonly now: () => number;
-	/** Every event in its order, when it has been applied to the tree. What it throws ends the search and is thrown. */
+	/**
+	 * Called with every event, in order, after it was applied to the tree. An exception ends the search and is rethrown.
+	 */
 	readonly onEvent?: (event: TreeEvent) => void;
-	/** Lets other work of the process in, now and then: null when there is no need yet. */
+	/** Yields to other work of the process now and then; null if that is not due yet. */
 	readonly breathe?: () => Promise<void> | null;
-	/** Is looked at before each operator; `SearchHandle.stop` is quicker. */
+	/** Checked before each operator; `SearchHandle.stop` is faster. */
 	readonly signal?: AbortSignalLike;
-	/** All that is needed to go on, for the log. */
+	/** Everything needed to continue the search, for the log. */
 	readonly spec?: unknown;
-	/** Goes on with a search that is in a log. */
+	/** Continues a search from its log. */
 	readonly resume?: SearchResume;
-	/** Whether two answers are the same. Default: `equivalentAnswers`, which has no limit of time. */
+	/** Whether two answers are equal. Default: `equivalentAnswers`, which has no time limit. */
 	readonly sameAnswer?: (a: string, b: string) => boolean;
 }
 
@@ -64,9 +66,9 @@ export interface SearchResult {
 	readonly outcome: SearchOutcome;
 	/** Over all parts of the search. */
 	readonly totals: Readonly<SearchTotals>;
-	/** What happened, where the stop reason alone does not say it. */
+	/** Details if the stop reason alone does not explain the end. */
 	readonly message: string | null;
-	/** Reason of the policy's failure that ended the search; null: it ended otherwise, or no reason is known. */
+	/** Reason of the policy failure that ended the search; null if it ended otherwise or the reason is unknown. */
 	readonly fault: Reason | null;
 	readonly tree: SearchTree;
 }
@@ -75,7 +77,7 @@ export interface SearchResult {
 export type OutsideStop = 'stopped' | 'seconds';
 
 export interface SearchHandle {
-	/** Rejects with a `Failure` when the search cannot begin (`invalid`, `unsupported`), and for faults of the program. */
+	/** Rejects with a `Failure` if the search cannot start (`invalid`, `unsupported`), and on program errors. */
 	readonly result: Promise<SearchResult>;
 	/** Ends the search without waiting for what is under way. `seconds`: for who has a clock that wakes. */
 	stop(reason?: OutsideStop): void;
@@ -83,10 +85,10 @@ export interface SearchHandle {
 
 export const defaultSampling: Sampling = { temperature: 1, topP: 1, maxTokens: 4096, maxStepTokens: 256, tokens: 0 };
 
-/** How long the answers of a search whose time is over may still be compared as mathematics. */
+/** Grace period after the time limit in which answers may still be compared as mathematics. */
 const graceSeconds = 2;
 
-/** Runs a search to its end, which is an `end` event whatever happens to the policy and the scorers. */
+/** Runs a search to its end. An `end` event is logged even if the policy or the scorers fail. */
 export function runSearch(options: SearchOptions): Promise<SearchResult> {
 	return beginSearch(options).result;
 }
@@ -140,7 +142,7 @@ class SearchRun {
 		try {
 			const none = Object.entries(this.#options.budget ?? {}).find(([, limit]) => limit === 0)?.[0];
 			if (none !== undefined) throw new SearchStop(none as StopReason);
-			// A person may have written all that was left.
+			// The user may have written everything that was left.
 			end = this.#tree.node(root)?.final ? { stop: 'complete' } : await strategy.run(operators, params);
 		} catch (error) {
 			if (!(error instanceof SearchStop)) {
@@ -283,7 +285,7 @@ class SearchRun {
 			const finals = await judgeFinals(operators);
 			return chooser(operators) === null ? votedFinal(operators, finals, false) : bestFinal(operators, finals);
 		};
-		// Who stops a search does not wait for scorers, and a scorer that failed is not asked again.
+		// When the user stops a search, scorers are not awaited, and a failed scorer is not called again.
 		if (stop !== null && !isBudget(stop.reason)) return conclude(false);
 		try {
 			return await conclude(true);
@@ -295,7 +297,7 @@ class SearchRun {
 	}
 
 	#end(conclusion: Conclusion, completed: StopReason, stop: SearchStop | null): SearchResult {
-		// A stop that came while the result was chosen counts too.
+		// A stop that arrived while the result was selected counts too.
 		const ended = stop ?? this.#stop;
 		const best = conclusion.best ?? null;
 		const node = best === null ? undefined : this.#tree.node(best);
@@ -328,7 +330,7 @@ class SearchRun {
 		return { outcome, totals: this.#totals, message, fault, tree: this.#tree };
 	}
 
-	/** null: there is no gold answer. */
+	/** null if there is no gold answer. */
 	#isCorrect(answer: string | null): boolean | null {
 		const { problem, sameAnswer = equivalentAnswers } = this.#options;
 		if (problem.answer === null) return null;
@@ -345,7 +347,7 @@ class SearchRun {
 		return this.#before + (this.#options.now() - this.#began) / 1000;
 	}
 
-	/** Someone has stopped it, or its time has been over for a while. */
+	/** Whether the search was stopped, or its time limit passed a while ago. */
 	#isHurried(): boolean {
 		const { seconds = Number.POSITIVE_INFINITY } = this.#options.budget ?? {};
 		return this.#stop?.reason === 'stopped' || (this.#options.now() - this.#began) / 1000 > seconds + graceSeconds;
@@ -358,8 +360,8 @@ class SearchRun {
 }
 
 /**
- * Which part of its log a search is: 0 from the start and as far as a cut log went on. What asks the same again in another
- * part gets other texts for it.
+ * Which part of its log a search is: 0 from the start, and when an interrupted log continues. Repeated requests in
+ * another part get different texts.
  */
 const partOf = (resume: SearchResume | undefined, log: ReadLog | null): number =>
 	(log?.parts ?? 0) + (resume === undefined || resume.action === 'more' ? 0 : 1);
@@ -369,7 +371,7 @@ const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): 
 	return typeof value === 'boolean' ? value : typeof value === 'number' ? value > 0 : value.length > 0;
 };
 
-/** What to do when a policy lacks something: parameters may do without it. */
+/** Suggested action when the policy lacks a capability: parameters may avoid the need for it. */
 const otherwise = (strategy: AnyStrategy, need: keyof PolicyCapabilities): string =>
 	strategy.needs.policy?.includes(need)
 		? 'Choose another policy.'

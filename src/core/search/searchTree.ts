@@ -1,11 +1,11 @@
 import type { Backup, NodeRole, StopReason, TreeEvent, TreeEventOf } from '../../protocol/treeLog.ts';
 
-/** One node as the events so far make it. What only the tree may change is readonly to everybody else. */
+/** A node as built by the events so far. Fields that only the tree may change are readonly elsewhere. */
 export interface TreeNode {
 	readonly id: number;
 	readonly parents: readonly number[];
 	readonly children: readonly number[];
-	/** Steps from its root along first parents. */
+	/** Number of steps from its root along first parents. */
 	readonly depth: number;
 	readonly text: string;
 	readonly role: NodeRole;
@@ -14,24 +14,24 @@ export interface TreeNode {
 	readonly answer: string | null;
 	readonly finish: string | null;
 	readonly by: 'policy' | 'person';
-	/** Its text does not go on from its first parent's. */
+	/** Its text does not continue that of its first parent. */
 	readonly fresh: boolean;
 	readonly logprob: number | null;
 	readonly prior: number | null;
 	readonly tokens: number | null;
 	readonly entropy: number | null;
-	/** By scorer, the last value each gave. */
+	/** Last value by scorer. */
 	readonly scores: ReadonlyMap<string, number | null>;
-	/** The last value that any scorer gave; null: none did. */
+	/** Last value by any scorer; null if there is none. */
 	readonly score: number | null;
-	/** Simulations that went through it (N). */
+	/** Number of simulations through the node (N). */
 	readonly visits: number;
-	/** Sum and greatest of the values that were backed up; Q follows from them (see {@link SearchTree.q}). */
+	/** Sum and maximum of the values backed up; Q follows from them (see {@link SearchTree.q}). */
 	readonly total: number;
 	readonly greatest: number;
 	readonly pruned: string | null;
 	readonly mergedInto: number | null;
-	/** Number of the event that made it, among all events. */
+	/** Index of the event that created it. */
 	readonly born: number;
 	/** Seconds since the start of the search. */
 	readonly bornAt: number;
@@ -41,22 +41,22 @@ type Mutable = { -readonly [K in keyof TreeNode]: TreeNode[K] } & {
 	children: number[];
 };
 
-/** What stands for itself, whatever its parent. */
+/** Roles whose text stands alone, regardless of the parent. */
 const freshRoles: ReadonlySet<NodeRole> = new Set(['draft', 'critique', 'revision', 'aggregate', 'subproblem']);
 
 const noScores: ReadonlyMap<string, number | null> = new Map();
-/** What an event changed, so that it can be taken back. */
+/** What an event changed, so that it can be reversed. */
 export interface Reversal {
 	applied: boolean;
-	/** The node that it made. */
+	/** The node it created. */
 	node: TreeNode | null;
 	readonly was: unknown;
 }
 
-/** Of all nodes that have none; never changed. */
+/** Shared by all nodes without children; never modified. */
 const noChildren: number[] = [];
 
-/** What agents leave in a log about a node. */
+/** Events about a node logged by agents. */
 export type AgentNote = TreeEventOf<'critique'> | TreeEventOf<'tool'> | TreeEventOf<'reference'>;
 
 export interface SearchOutcome {
@@ -67,9 +67,9 @@ export interface SearchOutcome {
 }
 
 /**
- * The tree of a search: what its events make of it, and nothing else. The search that runs, the one that is replayed and the
- * one that is drawn are this one object, so that they cannot differ. Events that make no sense (a node whose number is not
- * the next, an unknown node) are left out and counted.
+ * The tree of a search, built from its events and nothing else. Running, replaying and drawing a search all use this
+ * class, so that they cannot differ. Invalid events (a node whose number is not the next, an unknown node) are skipped
+ * and counted.
  */
 export class SearchTree {
 	readonly #nodes: Mutable[] = [];
@@ -78,7 +78,7 @@ export class SearchTree {
 	#events = 0;
 	#skipped = 0;
 	#backup: Backup = 'mean';
-	/** Of agents alone: other searches have none. */
+	/** Used by agents only; other searches have none. */
 	readonly #notes = new Map<number, AgentNote[]>();
 	#outcome: SearchOutcome | null = null;
 	#start: TreeEventOf<'start'> | null = null;
@@ -87,7 +87,7 @@ export class SearchTree {
 		return this.#nodes;
 	}
 
-	/** Nodes but for those that are the problem itself: what was generated or written, as budgets and totals count. */
+	/** Number of nodes without problem nodes: those generated or written, as counted by budgets and totals. */
 	get nodeCount(): number {
 		return this.#nodes.length - this.#problems;
 	}
@@ -96,7 +96,7 @@ export class SearchTree {
 		return this.#roots;
 	}
 
-	/** Events that were applied or skipped. */
+	/** Number of events applied or skipped. */
 	get events(): number {
 		return this.#events;
 	}
@@ -113,7 +113,7 @@ export class SearchTree {
 		return this.#backup;
 	}
 
-	/** null: it has not ended, or goes on. */
+	/** null while the search has not ended, or was continued. */
 	get outcome(): SearchOutcome | null {
 		return this.#outcome;
 	}
@@ -122,19 +122,19 @@ export class SearchTree {
 		return this.#nodes[id];
 	}
 
-	/** The critique of a node, what tools gave and what it cites, in the order in which they were told. */
+	/** The critique of a node, its tool results and its references, in log order. */
 	notesOf(id: number): readonly AgentNote[] {
 		return this.#notes.get(id) ?? [];
 	}
 
-	/** Value of a node by the search's backup rule; null before its first visit. */
+	/** Value of a node by the backup rule of the search; null before its first visit. */
 	q(id: number): number | null {
 		const node = this.#nodes[id];
 		if (node === undefined || node.visits === 0) return null;
 		return this.#backup === 'max' ? node.greatest : node.total / node.visits;
 	}
 
-	/** A tree of its own with all that this one has now. */
+	/** Returns an independent copy. */
 	copy(): SearchTree {
 		const tree = new SearchTree();
 		for (const node of this.#nodes) {
@@ -151,11 +151,11 @@ export class SearchTree {
 		return tree;
 	}
 
-	/** From the root to a node along first parents; of a node that is not there nothing. */
+	/** Path from the root to a node along first parents; empty for an unknown node. */
 	pathTo(id: number): number[] {
 		let node = this.#nodes[id];
 		if (node === undefined) return [];
-		// Parents come before their children, so that there are no cycles, and the depth tells the length.
+		// Parents precede their children, so there are no cycles, and the depth gives the length.
 		const path = new Array<number>(node.depth + 1);
 		for (let i = node.depth; node !== undefined; i--) {
 			path[i] = node.id;
@@ -164,21 +164,21 @@ export class SearchTree {
 		return path;
 	}
 
-	/** The nodes whose texts, one after the other, are the completion as far as a node; of the problem none. */
+	/** The nodes whose texts concatenate to the completion up to a node; none for the problem. */
 	partsOf(id: number): number[] {
 		const path = this.pathTo(id);
 		const from = path.findLastIndex((at) => this.#nodes[at]?.fresh);
 		return (this.#nodes[path[from] as number]?.parents.length ?? 0) > 0 ? path.slice(from) : path.slice(from + 1);
 	}
 
-	/** The completion as far as a node. */
+	/** The completion up to a node. */
 	textOf(id: number): string {
 		return this.partsOf(id)
 			.map((part) => (this.#nodes[part] as Mutable).text)
 			.join('');
 	}
 
-	/** Returns whether it made sense. */
+	/** Returns whether the event was valid. */
 	apply(event: TreeEvent): boolean {
 		const number = this.#events++;
 		const applied = this.#apply(event, number);
@@ -187,8 +187,8 @@ export class SearchTree {
 	}
 
 	/**
-	 * Applies an event so that it can be taken back: `takeBack` with what this returns. Applied again with that, it makes
-	 * nothing anew.
+	 * Applies an event reversibly: pass the result to `takeBack`. Applied again with that reversal, it creates nothing
+	 * new.
 	 */
 	advance(event: TreeEvent, before: Reversal | null): Reversal {
 		if (before?.node != null) {
@@ -202,7 +202,7 @@ export class SearchTree {
 		return reversal;
 	}
 
-	/** Takes the last event back. */
+	/** Reverses the last event. */
 	takeBack(event: TreeEvent, { applied, was }: Reversal): void {
 		this.#events--;
 		if (!applied) {
@@ -223,7 +223,7 @@ export class SearchTree {
 				break;
 			}
 			case 'visit':
-				// From the end, should a node be there twice.
+				// From the end, in case a node occurs twice.
 				for (let i = event.path.length - 1; i >= 0; i--) {
 					const node = this.#nodes[event.path[i] as number] as Mutable;
 					node.visits -= event.times ?? 1;
@@ -256,7 +256,7 @@ export class SearchTree {
 		return { applied: false, node: null, was: this.#before(event) };
 	}
 
-	/** What an event is going to change, as it is. */
+	/** The state that an event is going to change. */
 	#before(event: TreeEvent): unknown {
 		switch (event.t) {
 			case 'score': {
@@ -298,7 +298,7 @@ export class SearchTree {
 			case 'score': {
 				const node = this.#nodes[event.id];
 				if (node === undefined) return false;
-				// A map of its own each time: copies share them.
+				// A new map each time, because copies share them.
 				node.scores = (node.scores === noScores ? new Map() : new Map(node.scores)).set(event.scorer, event.value);
 				if (event.value !== null) node.score = event.value;
 				return true;

@@ -3,18 +3,18 @@ import { readValue, readVote, type ValueForm } from './prompts/readReply.ts';
 import type { Search } from './search.ts';
 
 export interface SelfValue {
-	/** By which the values are found among a node's scores. */
+	/** Name under which the values appear among the scores of a node. */
 	readonly scorer: string;
 	readonly messages: (node: number) => readonly ChatMessage[];
 	readonly form: ValueForm;
-	/** Replies that are asked for; their mean is the value. */
+	/** Replies to sample; the value is their mean. */
 	readonly samples: number;
 	readonly temperature?: number;
 }
 
 /**
- * Values of nodes by the policy's own judgement, logged as scores. Replies without a value do not count; a node without any
- * has none, which is logged as a fault. Nodes that were valued before keep their value.
+ * Values nodes by self-evaluation of the policy, logged as scores. Replies without a value do not count; a node without
+ * any valid reply has no value, which is logged as a fault. Nodes that already have a value keep it.
  */
 export function valueByPrompt(search: Search, nodes: readonly number[], ask: SelfValue): Promise<(number | null)[]> {
 	return search.parallel(nodes, async (id) => {
@@ -41,8 +41,8 @@ export interface SelfVote {
 }
 
 /**
- * Shares of the policy's votes among nodes, in their order, logged as scores. Replies that vote for none of them do not count;
- * without any vote no node has a value, which is logged as a fault.
+ * Returns the share of the policy's votes for each node, in order, logged as scores. Replies that vote for none of them
+ * do not count; without any vote, no node has a value, which is logged as a fault.
  */
 export async function voteByPrompt(
 	search: Search,

@@ -1,27 +1,27 @@
 import type { Search } from './search.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 
-/** Labels of nodes that are there to value others: a strategy does not go on from them. */
+/** Labels of nodes that exist only to value others; strategies do not continue from them. */
 export const aside = { lookahead: 'lookahead', rollout: 'rollout' } as const;
 
 const isAside = ({ label }: TreeNode): boolean =>
 	label !== null && (label === aside.lookahead || label === aside.rollout);
 
 /**
- * Whether a strategy may go on with a node: it was neither pruned nor merged, and is there for its own sake. That a final
- * node states the same answer as one elsewhere closes it not: its votes and visits are its own.
+ * Whether a strategy may continue from a node: it was neither pruned nor merged, and does not exist only to value
+ * another. A final node that states the same answer as another one stays open: its votes and visits are its own.
  */
 export const isOpen = (node: TreeNode, tree: SearchTree): boolean =>
 	node.pruned === null && !(node.mergedInto !== null && (!node.final || isRepeated(node, tree))) && !isAside(node);
 
-/** Whether a node was merged into a sibling that says the same. */
+/** Whether a node was merged into an identical sibling. */
 export const isRepeated = (node: TreeNode, tree: SearchTree): boolean =>
 	node.mergedInto !== null && keyOf(node) === keyOf(tree.node(node.mergedInto) as TreeNode);
 
-/** Siblings that have it in common say the same. */
+/** Siblings with the same key are duplicates. */
 const keyOf = ({ parents, text, final }: TreeNode): string => `${parents[0]} ${final}\n${text.trim()}`;
 
-/** Merges siblings that say the same into the first of them; returns those that are left of the given ones. */
+/** Merges duplicate siblings into the first of them; returns the remaining ones of the given nodes. */
 export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode[] {
 	if (nodes.length < 2) return [...nodes];
 	const first = new Map<string, number>();
@@ -34,11 +34,11 @@ export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode
 	});
 }
 
-/** Children of a node that are there for their own sake, merged and pruned ones too. */
+/** Children of a node that do not exist only to value it, including merged and pruned ones. */
 export const ownChildren = (node: TreeNode, tree: SearchTree): number[] =>
 	node.children.filter((child) => !isAside(tree.node(child) as TreeNode));
 
-/** Nodes below where the search began, that one included, with which it may go on and from which nothing was made yet. */
+/** Nodes at or below the start of the search that can be continued and have no children yet. */
 export function openLeaves(search: Search): TreeNode[] {
 	const { tree, root } = search;
 	const leaves: TreeNode[] = [];

@@ -2,17 +2,17 @@ import { Failure } from '../../base/failure.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import type { StepSplit } from './search.ts';
 
-/** How one step is asked for, and where it ends in what came. */
+/** How a single step is requested, and where it ends in a reply. */
 export interface StepRule {
-	/** Texts that a policy is asked to stop at; they belong to the step. */
+	/** Stop texts for the policy; they belong to the step. */
 	readonly stops: readonly string[];
-	/** Tokens of a step, where the rule is about tokens; null: it is not. */
+	/** Tokens per step if the rule counts tokens, otherwise null. */
 	readonly tokens: number | null;
-	/** Where the first step of a text ends, what divides it from the next included; -1: it is not at its end. */
+	/** Offset of the end of the first step, including its separator; -1 if the text contains no end. */
 	end(text: string): number;
 	/**
-	 * It is no step yet: white space, tags that open something or end the thinking and ends of steps say nothing, and an answer
-	 * is to be closed. It belongs to the next.
+	 * Whether it is not a step yet: whitespace, opening tags, the end of thinking and step separators are empty, and an
+	 * answer must be closed. It becomes part of the next step.
 	 */
 	empty(text: string): boolean;
 }
@@ -20,9 +20,9 @@ export interface StepRule {
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 /**
- * A rule by where the next end stands, at or after a place; -1: nowhere. A step says something and leaves no answer open: what
- * closes it would be a step that says nothing.
- * @param nothings texts besides white space that say nothing
+ * Builds a rule from a function that finds the next end at or after an offset; -1: none. A step is not empty and leaves
+ * no answer open, because the closing tag alone would be an empty step.
+ * @param nothings texts besides whitespace that count as empty
  */
 function ruleBy(
 	stops: readonly string[],
@@ -54,8 +54,9 @@ function ruleBy(
 }
 
 /**
- * The rule of a split; null: a step is all that is left. `invalid` when there is no rule of that name.
- * @param tags of completions: a line that holds nothing else is no step. What closes an answer is one: it ends the completion.
+ * Returns the rule of a split; null if a step is the whole rest. Throws `invalid` for an unknown rule.
+ * @param tags of completions: a line with only a tag is not a step. The closing answer tag is one, because it ends the
+ * completion.
  */
 export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, answer: null }): StepRule | null {
 	const tagTexts = [tags.think?.[0], tags.think?.[1], tags.answer?.[0]];
@@ -81,7 +82,7 @@ export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, an
 		case 'paragraphs':
 			return byPattern(['\n\n'], /\n[^\S\n]*\n/g);
 		case 'sentences':
-			// Servers take four stop texts at most; full stops of other scripts are found in what comes.
+			// Servers accept at most four stop texts; full stops of other scripts are found in the reply.
 			return byPattern(['. ', '? ', '! ', '\n'], /(?<=[.!?])[^\S\n]+|(?<=[\u3002\uFF01\uFF1F])|\n/g);
 	}
 	const size = /^tokens-([1-9]\d{0,5})$/.exec(split)?.[1];

@@ -3,7 +3,7 @@ import type { Search } from './search.ts';
 import type { TreeNode } from './searchTree.ts';
 import { aside } from './siblings.ts';
 
-/** How the values of a chain's steps make the chain's (Snell et al. 2024, section 5.1). */
+/** How step values are aggregated into the value of a chain (Snell et al. 2024, section 5.1). */
 export const aggregations = ['last', 'min', 'prod', 'mean'] as const;
 export type Aggregation = (typeof aggregations)[number];
 
@@ -21,12 +21,12 @@ export function aggregate(values: readonly number[], how: Aggregation): number {
 	}
 }
 
-/** Name under which a node's value after a look ahead is logged. */
+/** Score name under which lookahead values are logged. */
 const lookaheadScore = 'lookahead';
 
 /**
- * Values nodes by the guide; with a look ahead, by what follows greedily (Snell et al. 2024, section 5.2): up to so many
- * steps are generated at temperature 0, and the node has the value of the last.
+ * Scores nodes by the guide or, with lookahead, by their greedy continuation (Snell et al. 2024, section 5.2): up to
+ * that many steps are generated at temperature 0, and the node gets the value of the last one.
  */
 export async function valueSteps(search: Search, nodes: readonly TreeNode[], lookahead = 0): Promise<void> {
 	const guide = search.guide as Scorer;
@@ -51,7 +51,7 @@ export async function valueSteps(search: Search, nodes: readonly TreeNode[], loo
 	});
 }
 
-/** Value of the chain from where the search began to a node; a step without a value counts 0. */
+/** Value of the chain from the start of the search to a node; a step without a value counts as 0. */
 export function chainValue(search: Search, node: TreeNode, how: Aggregation): number {
 	const guide = search.guide as Scorer;
 	const { tree, root } = search;

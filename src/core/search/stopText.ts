@@ -1,6 +1,6 @@
 import type { StopReason } from '../../protocol/treeLog.ts';
 
-/** Why a search ended, for people. */
+/** Display texts of stop reasons. */
 export const stopText: Readonly<Record<StopReason, string>> = {
 	complete: 'completed',
 	solved: 'stopped early: answer found',

@@ -19,7 +19,7 @@ import type { Strategy } from './strategy.ts';
 // biome-ignore lint/suspicious/noExplicitAny: each strategy has parameters of its own, decoded by its own schema
 export type AnyStrategy = Strategy<any>;
 
-/** Every strategy, in the order in which they are offered. */
+/** All strategies, in display order. */
 export const strategies: readonly AnyStrategy[] = [
 	bestOfN,
 	selfConsistency,
@@ -34,11 +34,11 @@ export const strategies: readonly AnyStrategy[] = [
 	budgetForcing,
 	tokenForking,
 	stepCompletion,
-	// Whoever has tools runs `reflexion(tools)`.
+	// Without tools; callers that have tools use `reflexion(tools)`.
 	reflexion(),
 ];
 
-/** The strategy of a name; `invalid` when there is none. */
+/** Returns the strategy with a name; throws `invalid` if there is none. */
 export function strategyOf(name: string): AnyStrategy {
 	const found = strategies.find((one) => one.name === name);
 	if (found !== undefined) return found;
@@ -49,7 +49,7 @@ export function strategyOf(name: string): AnyStrategy {
 	);
 }
 
-/** A strategy's parameters with their defaults; `invalid` names the first that is not right. */
+/** Returns the parameters of a strategy with their defaults; `invalid` names the first invalid one. */
 export function strategyParams<P>(strategy: Strategy<P>, params: unknown): P {
 	const decoded = decode(strategy.params, params ?? {});
 	if (decoded.ok) return decoded.value;

@@ -4,15 +4,15 @@ import type { PolicyCapabilities } from './policy.ts';
 import type { ScorerScope } from './scorer.ts';
 import type { Search } from './search.ts';
 
-/** What a search comes to; what is left out follows from the tree (best final node by value). */
+/** Result of a search; omitted parts are derived from the tree (best final node by value). */
 export interface Conclusion {
-	/** Node that is the result. */
+	/** The resulting node. */
 	readonly best?: number | null;
 	readonly answer?: string | null;
 	readonly value?: number | null;
 }
 
-/** How a strategy ends that was not ended from outside. Without a `best`, `conclude` is asked. */
+/** The end of a strategy that was not ended from outside. Without a `best`, `conclude` is called. */
 export interface StrategyEnd extends Conclusion {
 	readonly stop: Extract<StopReason, 'complete' | 'solved' | 'exhausted' | 'no-improvement'>;
 }
@@ -25,7 +25,7 @@ export interface StrategyNeeds {
 	readonly policy?: readonly (keyof PolicyCapabilities)[];
 }
 
-/** All that a strategy cannot do without when it is run with these parameters. */
+/** Everything that a strategy requires with these parameters. */
 export function needsOf<P>(strategy: Strategy<P>, params: P): StrategyNeeds {
 	const { needs } = strategy;
 	const more = strategy.needsWith?.(params) ?? {};
@@ -37,30 +37,31 @@ export function needsOf<P>(strategy: Strategy<P>, params: P): StrategyNeeds {
 }
 
 /**
- * A way to search, wired from the operators of `Search` so that it reads like its paper. It never knows which model is
- * behind the policy, takes randomness from `search.random` alone and keeps what it has to know in the tree, so that it can
- * go on with a tree that is read from a log.
+ * A search strategy, composed of the operators of `Search` so that it reads like its paper. It does not know the model
+ * behind the policy, takes randomness from `search.random` only, and keeps all of its state in the tree, so that it can
+ * continue from a tree read from a log.
  */
 export interface Strategy<P> {
-	/** As it is spelt in specifications: `best-of-n`, `beam`, `mcts`, ... */
+	/** Name in specifications: `best-of-n`, `beam`, `mcts`, ... */
 	readonly name: string;
 	readonly title: string;
-	/** One sentence for people who choose. */
+	/** One sentence for users who choose a strategy. */
 	readonly description: string;
 	/** Paper and year. */
 	readonly source: string;
 	readonly structure: TreeStructure;
 	/** Parameters by the field's names, with description, default and limits (protocol/recipeFields.ts). */
 	readonly params: v.GenericSchema<unknown, P>;
-	/** What it cannot do without, whatever its parameters. */
+	/** Requirements regardless of parameters. */
 	readonly needs: StrategyNeeds;
-	/** What it cannot do without besides, with these parameters. */
+	/** Additional requirements with these parameters. */
 	needsWith?(params: P): StrategyNeeds;
-	/** A budget that runs out, a person who stops and a policy that fails end it from within `search`, by a throw. */
+	/** An exhausted budget, a stop by the user or a failed policy ends it through an exception thrown by an operator. */
 	run(search: Search, params: P): Promise<StrategyEnd>;
 	/**
-	 * The result that the tree has as it stands, also when a budget ended the search: then it may still evaluate, but neither
-	 * generate nor ask. Default: the best final node by the judge, else by the guide, else by majority of the answers.
+	 * Derives the result from the tree as it is, including after an exhausted budget, when it may still evaluate but
+	 * neither generate nor ask. Default: the best final node by the judge, otherwise by the guide, otherwise by majority
+	 * of the answers.
 	 */
 	conclude?(search: Search, params: P): Conclusion | Promise<Conclusion>;
 }

@@ -4,22 +4,22 @@ import type { TokenDetail } from './policy.ts';
 export type TopTokens = readonly (readonly [text: string, logprob: number])[];
 
 /**
- * What is told of each token of a text: the statistics of the next-token distribution that it was taken from, the gap
- * between the probabilities of its two most probable tokens, and the log-probability of the token itself.
+ * Statistics per token: those of the next-token distribution from which it was sampled, the gap between the
+ * probabilities of the two most probable tokens, and the log-probability of the token itself.
  */
 export const tokenStatistics = ['entropy', 'varentropy', 'gini', 'variance', 'gap', 'logprob'] as const;
 export type TokenStatistic = (typeof tokenStatistics)[number];
 
 /**
- * Statistics of the top alternatives alone, their probabilities made to add up to 1; null: there are none. Of a
- * distribution whose mass lies mostly in them, they are near those of the whole.
+ * Statistics of the top alternatives alone, renormalized; null if there are none. If most of the probability mass lies
+ * in them, they approximate those of the whole distribution.
  */
 export function topStatistics(top: TopTokens): DistributionStatistics | null {
 	const weights = top.map(([, logprob]) => Math.exp(logprob)).filter((weight) => weight > 0 && weight <= 1.000001);
 	return weights.length === 0 ? null : distributionStatistics(weights);
 }
 
-/** Difference of the probabilities of the two most probable tokens; null: fewer than two are told. */
+/** Difference of the probabilities of the two most probable tokens; null if fewer than two are recorded. */
 export function topGap(top: TopTokens): number | null {
 	let [first, second] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
 	for (const [, logprob] of top) {
@@ -29,7 +29,7 @@ export function topGap(top: TopTokens): number | null {
 	return second === Number.NEGATIVE_INFINITY ? null : Math.exp(first) - Math.exp(second);
 }
 
-/** A statistic at a token as its policy told it, or else of the alternatives alone; null: it is not known. */
+/** A statistic at a token, as recorded by the policy or else computed from the alternatives; null if unknown. */
 export function statisticAt(detail: TokenDetail, index: number, name: TokenStatistic): number | null {
 	const top = detail.top?.[index] ?? [];
 	if (name === 'gap') return topGap(top);
@@ -38,7 +38,7 @@ export function statisticAt(detail: TokenDetail, index: number, name: TokenStati
 	return name === 'logprob' ? null : (topStatistics(top)?.[name] ?? null);
 }
 
-/** Whether a statistic at a token is of the top alternatives alone. */
+/** Whether a statistic at a token covers the top alternatives only. */
 export function isPartial(detail: TokenDetail, index: number, name: TokenStatistic): boolean {
 	if (name === 'gap' || name === 'logprob') return false;
 	const told = detail[name]?.[index];

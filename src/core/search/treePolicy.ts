@@ -3,15 +3,15 @@ import type { TreeNode } from './searchTree.ts';
 import { isOpen } from './siblings.ts';
 
 /**
- * How a child is valued where a simulation chooses, in two parts, so that what all siblings share is computed once.
- * N(s): visits of the parent, at least 1; N(s, a), Q(s, a), P(s, a): visits, value and prior of the child.
+ * Value of a child during selection, in two parts, so that the part shared by all siblings is computed once. N(s):
+ * visits of the parent, at least 1; N(s, a), Q(s, a), P(s, a): visits, value and prior of the child.
  */
 export interface SelectionRule {
 	readonly shared: (parentVisits: number) => number;
 	readonly value: (shared: number, visits: number, q: number, prior: number) => number;
 }
 
-/** Value by which UCT takes what was never visited before all else. */
+/** Value with which UCT prefers unvisited children to all others. */
 export const unvisited = 1e9;
 
 /** Q + c sqrt(ln N(s) / N(s, a)) (Kocsis and Szepesvári 2006). */
@@ -28,11 +28,11 @@ export const puct = (c1: number, c2: number): SelectionRule => ({
 
 export interface TreePolicySettings {
 	readonly rule: SelectionRule;
-	/** Q of what was never visited. */
+	/** Q of an unvisited child. */
 	readonly firstPlay: number;
-	/** Visits of value 0 that a simulation under way counts as. */
+	/** Zero-value visits that a simulation in progress counts as. */
 	readonly virtualLoss: number;
-	/** Added to the priors of the root's children; null: nothing. */
+	/** Noise added to the priors of the root's children; null: none. */
 	readonly noise: { readonly share: number; readonly of: (children: number) => readonly number[] } | null;
 }
 
@@ -42,14 +42,17 @@ interface Places {
 	readonly noise: readonly number[] | null;
 }
 
-/** Which child a simulation goes to (the tree policy of MCTS), with the simulations that are under way as virtual losses. */
+/**
+ * Selects the child that a simulation descends to (the tree policy of MCTS), counting simulations in progress as
+ * virtual losses.
+ */
 export class TreePolicy {
 	readonly #search: Search;
 	readonly #settings: TreePolicySettings;
-	/** By node: simulations that are on their way through it. */
+	/** By node: simulations in progress through it. */
 	readonly #underWay: number[] = [];
 	#noise: readonly number[] | null = null;
-	/** Of the settings: what is looked at for each child. */
+	/** Selection rule used for each child. */
 	readonly #rule: SelectionRule;
 	readonly #firstPlay: number;
 	readonly #virtualLoss: number;
@@ -74,12 +77,12 @@ export class TreePolicy {
 		for (const node of path) this.#underWay[node] = (this.#underWay[node] as number) - 1;
 	}
 
-	/** Simulations that went through a node or are on their way there, but for one's own, which has entered it. */
+	/** Simulations through a node, including those in progress except the current one, which has already entered it. */
 	visits(node: TreeNode): number {
 		return node.visits + this.#on(node.id) - 1;
 	}
 
-	/** The open child of greatest value by the rule, the first of several; null: there is none. */
+	/** The open child with the highest value by the rule, ties to the first; null if there is none. */
 	best(parent: TreeNode): TreeNode | null {
 		const { tree } = this.#search;
 		const { nodes } = tree;
@@ -101,7 +104,7 @@ export class TreePolicy {
 		return best;
 	}
 
-	/** What a decision is between. */
+	/** The candidates of a selection. */
 	candidates(parent: TreeNode): { readonly id: number; readonly value: number }[] {
 		const { tree } = this.#search;
 		const { nodes } = tree;
@@ -123,7 +126,7 @@ export class TreePolicy {
 		return this.#rule.shared(Math.max(1, this.visits(parent)));
 	}
 
-	/** What siblings have in common: the prior of one that is told of none, and noise for each; null: none. */
+	/** Values shared by siblings: the default prior, and noise for each; null: none. */
 	#places(parent: TreeNode): Places {
 		const { noise } = this.#settings;
 		const many = parent.children.length;

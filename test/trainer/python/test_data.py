@@ -249,7 +249,7 @@ class TestBadFiles:
             write(tmp_path / f"{name}.parquet", ROWS)
         assert len(read_rows(Source(str(tmp_path)))) == 2 * len(ROWS)
         write(tmp_path / "test-00000-of-00001.parquet", ROWS)
-        with fails("invalid", "several splits (test, train)", "folder of its own"):
+        with fails("invalid", "several splits (test, train)", "its own folder"):
             read_rows(Source(str(tmp_path)))
 
     def test_unknown_ending(self, tmp_path: Path) -> None:

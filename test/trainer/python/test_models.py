@@ -406,7 +406,7 @@ class TestChatTemplates:
         with fails("invalid", "own.jinja", "no system role"):
             self.load(recipe, folder, template=str(own))
         own.write_text("nothing of it")
-        with fails("invalid", "leaves out"):
+        with fails("invalid", "omits the user message"):
             self.load(recipe, folder, template=str(own))
         with fails("missing", "gone.jinja"):
             self.load(recipe, folder, template=str(tmp_path / "gone.jinja"))

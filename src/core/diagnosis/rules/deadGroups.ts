@@ -21,13 +21,13 @@ type Cause = 'solved' | 'too-hard' | 'truncated' | 'parse-failed' | 'alike';
 const share = (values: readonly unknown[], wanted: unknown) =>
 	values.length === 0 ? 0 : values.filter((value) => value === wanted).length / values.length;
 
-/** The smallest and the largest reward of many groups: without a reward that judges answers, what is good is relative. */
+/** Smallest and largest reward over many groups: without a correctness reward, "good" is relative to these. */
 interface Scale {
 	readonly low: number;
 	readonly high: number;
 }
 
-/** Why a dead group is dead; null: nothing tells. */
+/** Returns why a dead group is dead; null if unknown. */
 function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 	const judged = group.correct.some((value) => value !== null);
 	const reward = group.reward[0] as number;
@@ -44,11 +44,11 @@ function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 	return wrong ? 'too-hard' : null;
 }
 
-/** Whether all completions are wrong, although most end and have an answer. */
+/** Whether all completions are incorrect although most finish and have an answer. */
 const isAllWrong = (group: GroupFacts) =>
 	share(group.correct, false) === 1 && share(group.truncated, true) < 0.5 && share(group.answered, false) < 0.5;
 
-/** 1 where sampling is colder, else half as much again. */
+/** Temperature 1 if sampling is colder than that, otherwise 1.5 times the current one. */
 const hotter = (temperature: number) =>
 	temperature < 1 ? 1 : Number((limit('hotterBy') * temperature).toPrecision(2));
 
@@ -57,10 +57,10 @@ class DeadGroupsWatch implements Watch {
 	readonly #shares = new Recent(limit('deadBatches'));
 	readonly #facts = new RecentFacts(limit('deadBatches'));
 	readonly #solving: Solving;
-	/** Of the reward that judges answers. */
+	/** Correctness reward in the first batches of the stage. */
 	#opening = new Beginning(limit('openingBatches'));
 	#stage = 'grpo';
-	/** The metrics tell the share; else rollouts do. */
+	/** Whether metrics provide the share of dead groups; otherwise it is counted from rollouts. */
 	#told = false;
 
 	constructor(run: DiagnosisRun) {
@@ -81,14 +81,14 @@ class DeadGroupsWatch implements Watch {
 		const [all, none] = [row.get('groups/solved_all'), row.get('groups/solved_none')];
 		const dead = row.get('groups/dead') ?? this.#byGroups(row) ?? (all === null || none === null ? null : all + none);
 		if (dead === null) return undefined;
-		// Rollouts of a step are known before its row: their share would count twice.
+		// Facts of a step arrive before its row, so its share would be counted twice.
 		if (!this.#told) this.#shares.clear();
 		this.#told = true;
 		this.#shares.push(dead);
 		return this.#judge();
 	}
 
-	/** TRL's share, where it is one of groups: scaled by the batch it is 0 or 1 and says nothing of them. */
+	/** TRL's share, if it counts groups: with rewards scaled per batch it is 0 or 1 and does not describe groups. */
 	#byGroups(row: Row): number | null {
 		const stage = this.#run.stages.findLast(({ type }) => type === row.stage);
 		return stage?.settings.scale_rewards === 'batch' ? null : row.get('frac_reward_zero_std');
@@ -117,13 +117,18 @@ class DeadGroupsWatch implements Watch {
 		];
 	}
 
-	/** No answer has been right, from the first batch on: a policy that was ruined had some. */
+	/**
+	 * Whether no answer has been correct from the first batch on. A policy that was ruined later had some correct ones.
+	 */
 	get #isHopeless(): boolean {
 		const [first, now] = [this.#opening.mean, this.#solving.training];
 		return first !== null && now !== null && Math.max(first, now) < limit('hopelessShare');
 	}
 
-	/** Where another reward makes the difference in groups, those without a right answer teach nothing about answers. */
+	/**
+	 * If another reward causes the variance within groups, groups without a correct answer provide no signal about
+	 * answers.
+	 */
 	#neverRight(): readonly Holding[] {
 		if (!this.#isHopeless || this.#facts.count < limit('deadBatches')) return [];
 		const groups = [...this.#facts.groups()];
@@ -176,14 +181,14 @@ class DeadGroupsWatch implements Watch {
 			if (cause !== null) counts.set(cause, (counts.get(cause) ?? 0) + 1);
 		}
 		if (dead === 0) return this.#solving.solved === true ? 'solved' : null;
-		// Sampling more widely finds no answer where none of hundreds of completions has one.
+		// Broader sampling does not help if none of hundreds of completions is correct.
 		if (judged > 0 && right < limit('hopelessShare') * judged) {
 			counts.set('too-hard', (counts.get('too-hard') ?? 0) + (counts.get('alike') ?? 0));
 			counts.delete('alike');
 		}
 		const [most] = [...counts].sort((a, b) => b[1] - a[1]);
 		if (most !== undefined && most[1] / dead >= limit('deadCauseShare')) return most[0];
-		// A policy without entropy repeats itself in the groups that it solves, too.
+		// A policy without entropy also repeats itself in the groups that it solves.
 		const alike = counts.get('alike') ?? 0;
 		const isUnsolved = this.#solving.solved === false && alike > 0;
 		return isUnsolved && (alike + rightAlike) / dead >= limit('deadCauseShare') ? 'alike' : null;
@@ -267,7 +272,7 @@ class DeadGroupsWatch implements Watch {
 		}
 	}
 
-	/** Advice on the size of a task's problems, with a value where the task has one size. */
+	/** Advice on the problem size of a task, with a value if the task has a single size setting. */
 	#sized(suggestion: string, change: (size: number) => number) {
 		const key = ['digits', 'terms', 'length'].find((name) => typeof this.#run.dataset?.[name] === 'number');
 		if (key === undefined) return recipeAdvice(recipePath(this.#run, 'dataset'), suggestion);
@@ -278,7 +283,7 @@ class DeadGroupsWatch implements Watch {
 			: setAdvice(recipePath(this.#run, 'dataset', key), `${suggestion}: ${next} instead of ${size}`, next);
 	}
 
-	/** Whether something says which completions are right: rewards alone say which earn more. */
+	/** Whether it is known which completions are correct; rewards alone only show which earn more. */
 	#judged(): boolean {
 		let dead = false;
 		for (const { group } of this.#facts.groups()) {

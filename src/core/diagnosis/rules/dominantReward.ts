@@ -5,17 +5,17 @@ import { Beginning, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent, quoted } from '../words.ts';
 
-/** Components beyond these are not looked at. */
+/** Max reward components examined. */
 const mostComponents = 50;
 
 interface Component {
 	readonly name: string;
 	readonly deviations: Recent;
-	/** Longer: its oldest batches are what the newest ones are compared with. */
+	/** Longer than the others: its oldest batches are the baseline for the newest. */
 	readonly means: Recent;
-	/** Of the first batches of the stage. */
+	/** Standard deviation in the first batches of the stage. */
 	readonly opening: Beginning;
-	/** Of its mean. */
+	/** Mean in the first batches of the stage. */
 	readonly began: Beginning;
 }
 
@@ -68,13 +68,13 @@ class DominantWatch implements Watch {
 	#judge(): readonly Holding[] {
 		const components = [...this.#components.values()].filter(({ deviations }) => deviations.full);
 		const judge = components.find(({ name }) => judgesAnswer(name));
-		// What is dominated must be there, still to be learned, and not be rising.
+		// The correctness reward must be present, not yet solved, and not rising.
 		if (judge === undefined || components.length < 2) return [];
 		const batches = limit('dominantBatches');
 		const accuracy = judge.means.mean(judge.means.count - batches);
 		const before = judge.means.count >= limit('formatBatches') ? judge.means.mean(0, batches) : null;
 		if (before === null || accuracy >= limit('solvedAccuracy') || accuracy > before + limit('flatRise')) return [];
-		// Where no answer has ever been right, no weights would help.
+		// If no answer has ever been correct, no weights would help.
 		if (accuracy < limit('hopelessShare') && (judge.began.mean ?? 0) < limit('hopelessShare')) return [];
 		const variances = components.map(({ name, deviations }) => (this.#weight(name) * deviations.mean()) ** 2);
 		const sum = variances.reduce((a, b) => a + b, 0);
@@ -82,17 +82,18 @@ class DominantWatch implements Watch {
 		const component = components[most] as Component;
 		const share = (variances[most] as number) / sum;
 		if (!(share >= limit('dominantShare')) || component === judge || judgesAnswer(component.name)) return [];
-		// Dominance from the first batch on is a choice of weights; what comes later may follow from a ruined policy.
+		// Dominance from the first batch on is a choice of weights; later dominance may be a consequence of a ruined
+		// policy.
 		const openings = components.map(({ name, opening }) => (this.#weight(name) * (opening.mean ?? 0)) ** 2);
 		const wasDominant =
 			(judge.opening.mean ?? 0) >= limit('flatRise') &&
 			(openings[most] as number) >= limit('dominantShare') * openings.reduce((sum, value) => sum + value, 0);
-		// A policy that was ruined meanwhile no longer says by how much answers differed.
+		// After the policy was ruined, the current spread no longer shows how much answers differed.
 		const spread = this.#weight(judge.name) * Math.max(judge.deviations.mean(), judge.opening.mean ?? 0);
 		const other = Math.max(component.deviations.mean(), component.opening.mean ?? 0);
 		const balanced = (spread * limit('balancedShare')) / other;
 		const weight = spread > 0 && Number.isFinite(balanced) ? Number(balanced.toPrecision(2)) : null;
-		// Where right answers became rarer while it rose, any weight of it pulls away from them.
+		// If correct answers became rarer while it rose, any weight pulls away from them.
 		const pullsAway =
 			wasDominant &&
 			(judge.began.mean ?? 0) - accuracy >= limit('flatRise') &&

@@ -18,12 +18,12 @@ import { digits, percent } from '../words.ts';
 class EntropyWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #recent = new Recent(limit('entropyBatches'));
-	/** Twice as long: its older half is what the newer one is compared with. */
+	/** Twice as long: its older half is the baseline for the newer half. */
 	readonly #rewards = new Recent(2 * limit('entropyBatches'));
 	readonly #deviations = new Recent(limit('entropyBatches'));
-	/** Share of dead groups among those that are not all right. */
+	/** Share of dead groups among those that are not all correct. */
 	readonly #stuck = new Recent(limit('entropyBatches'));
-	/** Rollouts give that share; else metrics do. */
+	/** Whether rollouts provide that share; otherwise metrics do. */
 	#hasFacts = false;
 	readonly #solving: Solving;
 	#beginning = new Beginning(limit('entropyBatches'));
@@ -67,7 +67,8 @@ class EntropyWatch implements Watch {
 		const now = this.#recent.mean();
 		if (now > limit('entropyFloor')) return [];
 		const fell = now <= limit('entropyShare') * before;
-		// Without a fall to go by, most groups that are not solved must be without difference as well. Sampled cold, any policy is so.
+		// Without a drop in entropy, most unsolved groups must also lack reward variance. At a low sampling temperature any
+		// policy looks like that.
 		const temperature = stageSetting(this.#run, row.stage, 'temperature');
 		const began =
 			before <= limit('entropyFloor') &&
@@ -110,7 +111,9 @@ class EntropyWatch implements Watch {
 		);
 	}
 
-	/** Whether reward no longer rises, by a tenth of what completions differ by; a run that tells no reward is not judged. */
+	/**
+	 * Whether reward no longer rises by more than a tenth of its spread. A run without a recorded reward is not judged.
+	 */
 	#isFlat(): boolean {
 		const half = limit('entropyBatches');
 		if (!this.#rewards.full) return false;

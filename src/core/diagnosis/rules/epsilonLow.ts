@@ -4,7 +4,7 @@ import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { percent } from '../words.ts';
 
-/** Losses whose ratios are of single tokens. */
+/** Losses with per-token ratios. */
 const tokenLosses: ReadonlySet<unknown> = new Set([undefined, 'grpo', 'bnpo', 'dr_grpo', 'dapo']);
 
 class ClipWatch implements Watch {

@@ -6,7 +6,7 @@ import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 import { lowered } from './klBlowUp.ts';
 
-/** A held-out accuracy with half of its interval. */
+/** A held-out accuracy with the half-width of its interval. */
 interface Measured {
 	readonly step: number;
 	readonly accuracy: number;

@@ -6,7 +6,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { percent, quoted } from '../words.ts';
 
-/** A reward that scores the same completion of the same prompt differently. */
+/** Detects a reward that scores identical completions of the same prompt differently. */
 class NoiseWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #facts = new RecentFacts(limit('shortRun'));

@@ -26,7 +26,7 @@ class NotANumberWatch implements Watch {
 			told = true;
 			const value = row.get(metric.name);
 			metric.had ||= value !== null;
-			// A loss that is never a number is one, too.
+			// A loss that has never been a number counts, too.
 			if (metric.had || metric.name === 'loss') metric.invalid.push(value === null ? 1 : 0);
 		}
 		if (!told) return undefined;

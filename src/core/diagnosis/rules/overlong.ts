@@ -7,7 +7,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
 
-/** By so much the newer half may lie below the older without being a fall. */
+/** The newer half may be lower than the older by this much without counting as falling. */
 const falling = 0.05;
 
 class OverlongWatch implements Watch {
@@ -70,7 +70,7 @@ class OverlongWatch implements Watch {
 		];
 	}
 
-	/** A policy that was truncated at first has become short instead of right. */
+	/** Detects a policy that was truncated at first and became short instead of correct. */
 	#squeezed(stage: string): Holding | null {
 		const [share, before] = [this.#openingShare.mean, this.#openingLength.mean];
 		const accuracy = this.#solving.accuracy;

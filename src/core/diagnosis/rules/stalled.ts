@@ -4,18 +4,18 @@ import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 
-/** Looks further apart, in seconds, count for nothing: the machine slept, or its clock was set. */
+/** Looks further apart than this, in seconds, are ignored: the machine slept, or its clock was changed. */
 const maxBetween = 60;
-/** Gaps that a pace needs. */
+/** Min gaps between rows needed to estimate the pace. */
 const minGaps = 5;
 
 class StalledWatch implements Watch {
 	readonly #gaps = new Recent(limit('shortRun'));
 	#last: Row | null = null;
 	#lastLook: number | null = null;
-	/** Seconds without a new row, as far as they were watched. */
+	/** Watched seconds without a new row. */
 	#quiet = 0;
-	/** The heartbeat at the last look, and how long it has been the same. */
+	/** The heartbeat at the last look, and how long it has not changed. */
 	#heartbeat: number | null = null;
 	#silent = 0;
 

@@ -2,7 +2,7 @@ import type { MetricEntry } from '../metricEntry.ts';
 
 const pairs = 'pairs of the update';
 
-/** Of the stages that learn from pairs of a better and a worse completion, and of those that learn to judge. */
+/** Metrics of stages that learn from preference pairs, and of stages that train a judging model. */
 export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 	'rewards/accuracies': {
 		title: 'Pairs in order',

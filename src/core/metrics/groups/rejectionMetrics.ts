@@ -6,7 +6,7 @@ function dropped(title: string, explanation: string): MetricEntry {
 	return { title, unit: 'share', group: 'reward', better: null, over, explanation };
 }
 
-/** Of the stage that samples data. A completion counts under the first reason that holds. */
+/** Metrics of the data sampling stage. A completion counts under the first filter that drops it. */
 export const rejectionMetrics: Readonly<Record<string, MetricEntry>> = {
 	'rejection/kept': {
 		title: 'Kept',

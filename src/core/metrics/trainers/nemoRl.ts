@@ -1,6 +1,6 @@
 import type { Trainer } from '../trainerName.ts';
 
-/** Scalars are logged to TensorBoard, W&B and others under prefixes; the JSONL files hold rollouts alone. */
+/** Scalars are logged with prefixes to TensorBoard, W&B and others; the JSONL files contain rollouts only. */
 export const nemoRl: Trainer = {
 	formats: ['nemorl', 'nemo'],
 	title: 'NeMo-RL',

@@ -98,7 +98,7 @@ const inEvaluation = (entry: TrainerName, prefix: string): TrainerName => ({
 	canonical: `eval/${entry.canonical}`,
 });
 
-/** The logs in trainer_state.json have plain names, with `eval_` before those of evaluations; TensorBoard has folders. */
+/** trainer_state.json uses plain names, with an `eval_` prefix for evaluations; TensorBoard uses folders. */
 export const trl: Trainer = {
 	formats: ['trl', 'unsloth'],
 	title: 'TRL',

@@ -5,11 +5,11 @@ import type { SearchBudget } from '../../../protocol/treeLog.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from '../strategies.ts';
 import { chooserName, scorerLabel } from './scorerLabel.ts';
 
-/** How a point's result follows from the single samples. */
+/** How the result of a configuration follows from the single samples. */
 export interface SharedChoice {
 	readonly how: 'best' | 'weighted' | 'majority';
 	readonly k: number;
-	/** Place in the plan's `sampleScorers` of the one that chooses; null: none does. */
+	/** Index of the selecting scorer in `sampleScorers` of the plan; null if there is none. */
 	readonly scorer: number | null;
 }
 
@@ -93,7 +93,7 @@ function nameOf(definition: AnyStrategy, params: Readonly<Record<string, unknown
 	return `${weighted}${definition.name}${scorer === null ? '' : ` by ${scorerLabel(scorer)}`}`;
 }
 
-/** Strategies of the same name are told apart by their place. */
+/** Strategies with the same name are distinguished by their position. */
 function withOwnNames(points: readonly ComparisonPoint[], spec: ComparisonSpec): ComparisonPoint[] {
 	const owners = new Map<string, Set<number>>();
 	for (const { name, strategy } of points) owners.set(name, (owners.get(name) ?? new Set()).add(strategy));
@@ -103,7 +103,10 @@ function withOwnNames(points: readonly ComparisonPoint[], spec: ComparisonSpec):
 	});
 }
 
-/** What is different from point to point, else what is given: `n=16`, `tokens<=2000`. */
+/**
+ * Labels by the parameters that differ between configurations, otherwise by those that are given: `n=16`,
+ * `tokens<=2000`.
+ */
 function labelsOf({ params, points }: ComparedStrategy): string[] {
 	const parts = points.map((point) => [
 		...Object.entries({ ...params, ...point.params }).map(([name, value]) => `${name}=${shown(value)}`),
@@ -117,8 +120,8 @@ function labelsOf({ params, points }: ComparedStrategy): string[] {
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /**
- * Whether a point is what its strategy makes of k of the single samples: it samples in the same way, without a budget of its
- * own, and its choice is a function of the k samples alone.
+ * Whether a configuration can be derived from k of the single samples: it samples in the same way, without its own
+ * budget, and its choice depends on the k samples only.
  */
 function sharedChoice(
 	{ sampling }: ComparisonSpec,
@@ -131,7 +134,7 @@ function sharedChoice(
 	const { n, temperature, weighted, ...others } = params;
 	if (typeof n !== 'number' || Object.keys(others).length > 0) return null;
 	if (temperature !== undefined && temperature !== sampling.temperature) return null;
-	// A single most probable completion is no sample.
+	// A greedy completion is not a sample.
 	if (sampling.temperature === 0) return null;
 	if (strategy === 'self-consistency') return { how: 'majority', k: n, scorer: null };
 	const scorer = judge ?? guide;

@@ -1,19 +1,18 @@
 export interface DifficultyBand {
-	/** Numbers of its problems. */
+	/** Problem numbers. */
 	readonly problems: readonly number[];
-	/** Least, greatest and mean success rate of its problems. */
+	/** Min, max and mean success rate of the problems. */
 	readonly low: number;
 	readonly high: number;
 	readonly mean: number;
 }
 
 /**
- * Problems in bands of the same size by the policy's own single-sample success rate, the easiest first (Snell et al. 2024,
- * "Scaling LLM Test-Time Compute Optimally", section 3.2: five quantiles). Problems of the same rate are told apart by their
- * number alone, so that a band depends on nothing else. The rates are to come from samples that are not evaluated:
- * a band that is chosen for its failures would show fewer of them in any other samples.
- *
- * @param rates by problem's number; null: not known, in no band
+ * Splits problems into bands of equal size by the single-sample success rate of the policy, easiest first (Snell et al.
+ * 2024, "Scaling LLM Test-Time Compute Optimally", section 3.2: five quantiles). Ties are broken by problem number, so
+ * that a band depends on nothing else. The rates must come from samples that are not evaluated: a band selected for its
+ * failures would show fewer of them in any other samples.
+ * @param rates by problem number; null: unknown, in no band
  */
 export function difficultyBands(rates: readonly (number | null)[], count: number): DifficultyBand[] {
 	const known = rates.flatMap((rate, problem) => (rate === null ? [] : [{ rate, problem }]));

@@ -1,6 +1,6 @@
 import type { ScorerSpec } from '../../../protocol/searchSpec.ts';
 
-/** What a scorer is called in names of strategies. */
+/** Short name of a scorer for use in strategy names. */
 export function scorerLabel(spec: ScorerSpec): string {
 	switch (spec.use) {
 		case 'reward': {
@@ -19,7 +19,10 @@ export function scorerLabel(spec: ScorerSpec): string {
 	}
 }
 
-/** The scorer's label where it values each completion by itself; null: its values depend on the others'. */
+/**
+ * Returns the label of the scorer if it scores each completion independently; null if its values depend on other
+ * completions.
+ */
 export function chooserName(spec: ScorerSpec): string | null {
 	return spec.use === 'majority' ? null : scorerLabel(spec);
 }

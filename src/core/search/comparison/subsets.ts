@@ -1,32 +1,32 @@
 import type { Random } from '../../../base/random.ts';
 
-/** One sample of a problem, as estimates over subsets of samples see it. */
+/** One sample of a problem, as used by estimates over subsets of samples. */
 export interface Sampled {
 	readonly right: boolean;
-	/** Number of its answer's class; null: it states none. */
+	/** Class of its answer; null if it states none. */
 	readonly class: number | null;
-	/** It has come to its end: others are neither chosen nor counted. */
+	/** Whether it finished; unfinished samples are neither selected nor counted. */
 	readonly final: boolean;
-	/** Of the scorer that chooses; null: it has none. */
+	/** Score by the selecting scorer; null if there is none. */
 	readonly score: number | null;
 }
 
 /*
- * What a strategy that chooses among k samples would give, estimated from n >= k samples of the problem: the mean over all
- * subsets of k, or over so many of them that were drawn. It is the U-statistic of the strategy's success, as unbiased as a
- * search of its own with k samples would be, and of less variance (Hoeffding 1948; pass@k of Chen et al. 2021 is the one of
- * "some is right"). Samples are exchangeable, so that each of several that are even is as likely the first: a strategy that
- * takes the first succeeds as often as the share of right samples among the even.
+ * Estimates the result of a strategy that selects among k samples from n >= k samples of the problem: the mean over all
+ * subsets of size k, or over a random draw of them. This U-statistic is as unbiased as a separate search with k
+ * samples, with less variance (Hoeffding 1948; pass@k of Chen et al. 2021 is the case "at least one is correct").
+ * Samples are exchangeable, so in a tie each is equally likely to be first, and a strategy that takes the first
+ * succeeds with the share of correct samples in the tie.
  */
 
-/** Up to so many subsets, all are looked at; of more, so many are drawn. */
+/** Up to this many subsets, all are enumerated; beyond it, this many are drawn. */
 const mostSubsets = 2048;
 const drawnSubsets = 512;
 
 /**
- * Success of the best of k by score: the sum over distinct scores of the probability that the subset's best is of that
- * score, C(at most it, k) - C(below it, k) over C(n, k), times the share of right samples of that score.
- * Without scores the first that states an answer counts, as in `bestFinal`.
+ * Success of the best of k by score: the sum over distinct scores of the probability that the best of the subset has
+ * that score, (C(samples at most it, k) - C(samples below it, k)) / C(n, k), times the share of correct samples with
+ * that score. Without scores, the first sample that states an answer counts, as in `bestFinal`.
  */
 export function bestOfK(samples: readonly Sampled[], k: number): number {
 	const n = samples.length;
@@ -36,7 +36,7 @@ export function bestOfK(samples: readonly Sampled[], k: number): number {
 		const level = levelOf(sample);
 		const found = levels.get(level) ?? { right: 0, all: 0 };
 		found.all++;
-		// What is not chosen at all is wrong.
+		// A sample that is never selected counts as incorrect.
 		if (sample.right && sample.final) found.right++;
 		levels.set(level, found);
 	}
@@ -50,7 +50,7 @@ export function bestOfK(samples: readonly Sampled[], k: number): number {
 	return success;
 }
 
-/** Scores in their order; below them final samples with an answer, without one, and what has not come to its end. */
+/** Score levels in order; below them final samples with an answer, those without one, and unfinished samples. */
 function levelOf({ score, class: answer, final }: Sampled): number {
 	if (!final) return Number.NEGATIVE_INFINITY;
 	if (score !== null) return Math.max(-Number.MAX_VALUE / 2, score);
@@ -68,8 +68,8 @@ function subsetShare(m: number, n: number, k: number): number {
 }
 
 /**
- * Success of the vote of k samples: each answer has one vote a sample, or the sum of their scores (`weighted`). The mean over
- * all subsets, or over drawn ones where there are more than {@link mostSubsets}.
+ * Success of a vote of k samples: each sample has one vote for its answer or, if `weighted`, a vote of the size of its
+ * score. Mean over all subsets, or over random ones if there are more than {@link mostSubsets}.
  */
 export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolean, random: Random): number {
 	const n = samples.length;
@@ -87,7 +87,7 @@ export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolea
 	}
 	const order = Int32Array.from({ length: n }, (_, i) => i);
 	for (; count < drawnSubsets; count++) {
-		// The first k places of a shuffle.
+		// Shuffles the first k places.
 		for (let i = 0; i < k; i++) {
 			const j = i + random.int(n - i);
 			const taken = order[j] as number;
@@ -99,14 +99,14 @@ export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolea
 	return sum / count;
 }
 
-/** C(n, k), or more than enough. */
+/** C(n, k), capped. */
 function subsets(n: number, k: number): number {
 	let count = 1;
 	for (let i = 1; i <= k && count <= mostSubsets * n; i++) count = (count * (n - k + i)) / i;
 	return Math.round(count);
 }
 
-/** The next subset in the order of the words that they make; false after the last. */
+/** Advances to the next subset in lexicographic order; returns false after the last. */
 function nextSubset(chosen: Int32Array, n: number): boolean {
 	const k = chosen.length;
 	let i = k - 1;
@@ -117,13 +117,13 @@ function nextSubset(chosen: Int32Array, n: number): boolean {
 	return true;
 }
 
-/** Votes of samples, in arrays that are made once: a summary counts millions of them. */
+/** Vote counts in preallocated arrays, because a summary evaluates millions of votes. */
 class Ballot {
-	/** By sample: its answer's place among the answers of all; -1: no vote. */
+	/** By sample: index of its answer among all answers; -1: no vote. */
 	readonly #answer: Int32Array;
 	readonly #weight: Float64Array;
 	readonly #right: Uint8Array;
-	/** By answer, of the samples that vote now. */
+	/** By answer: votes in the current subset. */
 	readonly #votes: Float64Array;
 	readonly #rights: Int32Array;
 	readonly #all: Int32Array;
@@ -143,7 +143,7 @@ class Ballot {
 		this.#all = new Int32Array(places.size);
 	}
 
-	/** Share of right samples among those of the answers with the most votes; 0 without any vote. */
+	/** Share of correct samples among those of the winning answers; 0 if there are no votes. */
 	vote(chosen: Int32Array): number {
 		const votes = this.#votes.fill(0);
 		const rights = this.#rights.fill(0);

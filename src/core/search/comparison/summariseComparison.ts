@@ -15,14 +15,14 @@ import type { ComparisonTable, ResultFacts } from './comparisonTable.ts';
 import { type DifficultyBand, difficultyBands } from './difficultyBands.ts';
 import { bestOfK, type Sampled, voteOfK } from './subsets.ts';
 
-/** Success of a point on each problem: by number, 0 to 1. */
+/** Success of a configuration per problem: by problem number, 0 to 1. */
 type Successes = ReadonlyMap<number, number>;
 
 export type SummaryNumbers = Pick<ComparisonSummary, 'bands' | 'points' | 'curves'>;
 
 /**
- * What follows from the results so far. Intervals are over problems, each with all that was found on it (`meanInterval`). A
- * gain is that over the mean single sample of the same problems (`differenceInterval`).
+ * Summarizes the results so far. Intervals are over problems, each with all of its results (`meanInterval`). A gain is
+ * relative to the mean single sample of the same problems (`differenceInterval`).
  */
 export function summariseComparison(
 	spec: ComparisonSpec,
@@ -43,7 +43,7 @@ export function summariseComparison(
 interface Context {
 	readonly spec: ComparisonSpec;
 	readonly table: ComparisonTable;
-	/** Of problems with a gold answer. */
+	/** Samples of problems that have a gold answer. */
 	readonly samples: ReadonlyMap<number, readonly SampleResult[]>;
 	readonly single: Successes;
 	readonly bands: readonly DifficultyBand[];
@@ -63,7 +63,7 @@ function bandsOf(table: ComparisonTable, count: number): DifficultyBand[] {
 	return difficultyBands(rates, count);
 }
 
-/** Over problems, in the order of their numbers: nothing depends on the order of results. */
+/** Over problems in order of their numbers, so that nothing depends on the order of results. */
 function chosen(values: Successes, among: ReadonlySet<number> | null): number[] {
 	return [...values]
 		.filter(([problem]) => among?.has(problem) ?? true)
@@ -71,7 +71,7 @@ function chosen(values: Successes, among: ReadonlySet<number> | null): number[] 
 		.map(([, value]) => value);
 }
 
-/** null: of no problem. */
+/** null if there are no problems. */
 function estimate(values: Successes, among: ReadonlySet<number> | null = null): Interval | null {
 	const own = chosen(values, among);
 	if (own.length === 0) return null;
@@ -171,7 +171,7 @@ function sharedResults(context: Context, id: string, shared: SharedChoice, facts
 		any: any.length === 0 ? null : meanOf(any),
 		tokens: tokens.length === 0 ? null : meanOf(tokens),
 		nodes: successes.size === 0 ? null : k,
-		// Fewer samples would have taken less time; how much is not known.
+		// Fewer samples would have taken less time, but how much is unknown.
 		seconds: whole ? meanOf([...facts.values()].map(({ seconds }) => seconds)) : null,
 		cost: meanCost(facts, n / k),
 		stops: stopsOf(facts),

@@ -4,13 +4,13 @@ import type { SearchTree } from '../searchTree.ts';
 import { endsOf, type Measure, nodeValue, problemOf } from './treeFacts.ts';
 
 export interface BestSolutionOptions extends Measure {
-	/** Solutions of one search at most. Default 1. */
+	/** Max solutions per search. Default 1. */
 	readonly most?: number;
-	/** Of at least this value; those without a value are left out. Absent: any, those without a value last. */
+	/** Min value; solutions without a value are left out. Absent: no minimum, those without a value come last. */
 	readonly least?: number;
 }
 
-/** The ends of the best completions, best first; of equal texts and of equal values the first one made. */
+/** Returns the final nodes of the best completions, best first. Of equal texts, and in a tie, the earliest. */
 export function bestSolutions(tree: SearchTree, { most = 1, least, ...measure }: BestSolutionOptions = {}): number[] {
 	const seen = new Set<string>();
 	const valued = endsOf(tree).map(({ id }) => ({ id, value: nodeValue(tree, id, measure) }));
@@ -27,7 +27,7 @@ export function bestSolutions(tree: SearchTree, { most = 1, least, ...measure }:
 		.map(({ id }) => id);
 }
 
-/** A completion of the search's problem as an example of supervised fine-tuning (TRL's prompt-completion type). */
+/** Converts a completion into an example for supervised fine-tuning (TRL's prompt-completion type). */
 export function solutionExample(tree: SearchTree, completion: string, form: TextForm): SftExample {
 	const { prompt } = problemOf(tree);
 	if (form === 'standard') return { prompt, completion };

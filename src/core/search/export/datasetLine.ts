@@ -1,17 +1,17 @@
 import type { SearchTree } from '../searchTree.ts';
 import { type Measure, nodeValue, problemOf } from './treeFacts.ts';
 
-/** A line of the uniform data set of searches. */
+/** A line of the uniform dataset of searches. */
 export interface DatasetLine {
 	readonly prompt: string;
-	/** The solution as the search cut it: put together they are the solution. */
+	/** The solution as split by the search; the steps concatenate to the solution. */
 	readonly steps: readonly string[];
 	readonly solution: string;
-	/** null: nothing valued it. */
+	/** null if it was not scored. */
 	readonly reward: number | null;
 }
 
-/** The completion that ends in a node. */
+/** Returns the line for the completion that ends in a node. */
 export function datasetLine(tree: SearchTree, end: number, measure: Measure = {}): DatasetLine {
 	const steps = tree.partsOf(end).map((id) => tree.node(id)?.text ?? '');
 	return {

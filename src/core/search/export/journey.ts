@@ -4,20 +4,20 @@ import { type Measure, nodeValue } from './treeFacts.ts';
 
 export interface JourneyOptions extends Measure {
 	readonly tags: TraceTags;
-	/** Abandoned branches that are told at each place at most. Default 1. */
+	/** Max abandoned branches included at each place. Default 1. */
 	readonly trials?: number;
-	/** Of the whole journey at most. Default 8. */
+	/** Max abandoned branches in the whole journey. Default 8. */
 	readonly most?: number;
-	/** Characters of one abandoned branch at most; it is cut at the end of a step. Default 4000. */
+	/** Max characters of an abandoned branch, truncated at the end of a step. Default 4000. */
 	readonly longest?: number;
 	readonly words?: Partial<JourneyWords>;
 }
 
-/** What leads from an abandoned branch back to the path. */
+/** Phrases that lead from an abandoned branch back to the path. */
 export interface JourneyWords {
-	/** After one that came to another answer; {answer} stands for it. */
+	/** After a branch that reached a different answer, in place of {answer}. */
 	readonly wrong: string;
-	/** After one that came to none. */
+	/** After a branch without an answer. */
 	readonly deadEnd: string;
 	/** Between an attempt and its revision. */
 	readonly again: string;
@@ -31,16 +31,16 @@ const defaultWords: JourneyWords = {
 
 export interface JourneySegment {
 	readonly kind: 'path' | 'abandoned' | 'transition';
-	/** The node whose text it is, or the last one of an abandoned branch. */
+	/** The node the text belongs to, or the last node of an abandoned branch. */
 	readonly node: number;
 	readonly text: string;
 }
 
 /**
- * A tree flattened into one chain of thought that ends with a node, abandoned branches and the way back from them included
- * (journey learning: Qin et al. 2024, "O1 Replication Journey", section 3.4). At each place the branches come first that
- * were left, of the greatest value first to be tried, each down to its most promising end; branches that end with the same
- * answer are none. Tags stand once, around all of it. The segments put together are the text.
+ * Flattens a tree into one chain of thought that ends with a node and includes abandoned branches and the way back from
+ * them (journey learning: Qin et al. 2024, "O1 Replication Journey", section 3.4). At each place the abandoned branches
+ * come first, the highest-valued one first, each down to its most promising end; branches that end with the same answer
+ * are skipped. Tags occur once, around the whole text. The segments concatenate to the text.
  */
 export function journey(tree: SearchTree, end: number, options: JourneyOptions): JourneySegment[] {
 	const { tags, trials = 1, most = 8 } = options;
@@ -78,7 +78,7 @@ export function journey(tree: SearchTree, end: number, options: JourneyOptions):
 			push('path', id, whole.slice(from, Math.max(from, to)));
 			offset += node.text.length;
 		} else {
-			// An attempt before the last one, or a critique of it: part of the way, its answer aside.
+			// An earlier attempt or a critique of it is part of the path, without its answer.
 			const span = thinkingSpan(node.text, tags);
 			push('abandoned', id, node.text.slice(span.from, span.to));
 			if (node.role !== 'subproblem') push('transition', id, words.again);
@@ -93,7 +93,7 @@ export function journeyText(segments: readonly JourneySegment[]): string {
 	return segments.map(({ text }) => text).join('');
 }
 
-/** Ends of the branches beside a node that were left, of the greatest value first. */
+/** Returns the ends of abandoned branches beside a node, highest value first. */
 function abandoned(
 	tree: SearchTree,
 	node: TreeNode,
@@ -125,7 +125,10 @@ function mostPromisingEnd(tree: SearchTree, id: number, value: (id: number) => n
 	}
 }
 
-/** The thinking of a branch behind the node where it left the path, cut at the end of a step when it is too long. */
+/**
+ * Returns the thinking of a branch after the node where it left the path, truncated at the end of a step if it is too
+ * long.
+ */
 function branchText(tree: SearchTree, end: number, after: number, { tags, longest = 4000 }: JourneyOptions): string {
 	const parts = tree.partsOf(end);
 	const common = parts.includes(after) ? parts.indexOf(after) + 1 : 0;
@@ -142,7 +145,10 @@ function branchText(tree: SearchTree, end: number, after: number, { tags, longes
 	return whole.slice(from, Math.max(from, Math.min(to, span.to, from + longest)));
 }
 
-/** Where the thinking of a completion lies; without tags all of it is. `open`: its opening tag, with what stands before. */
+/**
+ * Returns the span of the thinking in a completion; without tags it is the whole text. `open`: the opening tag with any
+ * text before it.
+ */
 function thinkingSpan(text: string, { think, answer }: TraceTags): { open: string; from: number; to: number } {
 	const start = think === null ? -1 : text.indexOf(think[0]);
 	const opened = start >= 0 && text.slice(0, start).trim() === '' && think !== null;

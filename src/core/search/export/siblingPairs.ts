@@ -5,8 +5,8 @@ import { type Measure, nodeValue, problemOf } from './treeFacts.ts';
 
 export interface SiblingPairOptions extends PairingOptions, Measure {
 	/**
-	 * What a pair compares. `step`: the two next steps alone, after a prompt that holds the beginning (Step-DPO, Lai et al.
-	 * 2024); `completion`: the best completion through the one and the worst through the other, after the problem.
+	 * What a pair compares. `step`: two next steps, after a prompt that contains the prefix (Step-DPO, Lai et al. 2024);
+	 * `completion`: the best completion through one and the worst through the other, after the problem.
 	 */
 	readonly span?: GenerateUnit;
 	/** Messages instead of texts; of whole completions only. */
@@ -20,7 +20,10 @@ export interface SiblingPair {
 	readonly pair: PreferencePair;
 }
 
-/** Of each node the best with the worst of what follows it, as TRL's DPOTrainer takes pairs. Nodes without a value make none. */
+/**
+ * Pairs the best and the worst continuation of each node, in the format of TRL's DPOTrainer. Nodes without a value form
+ * no pairs.
+ */
 export function siblingPairs(tree: SearchTree, options: SiblingPairOptions = {}): SiblingPair[] {
 	const whole = options.span === 'completion' || options.conversational === true;
 	const { prompt } = problemOf(tree);
@@ -44,7 +47,7 @@ export function siblingPairs(tree: SearchTree, options: SiblingPairOptions = {})
 	return pairs;
 }
 
-/** @param beginning of the completion, which both go on from */
+/** @param beginning shared prefix of both completions */
 function pairOf(
 	prompt: string,
 	beginning: string,
@@ -60,7 +63,7 @@ function pairOf(
 function candidateOf(tree: SearchTree, parent: number, id: number, options: SiblingPairOptions, whole: boolean) {
 	const node = tree.node(id) as TreeNode;
 	const reward = nodeValue(tree, id, options);
-	// Of the problem whatever follows is comparable; after others only what goes on from their text.
+	// Any children of the problem are comparable; elsewhere only nodes that continue its text.
 	const first = (tree.node(parent) as TreeNode).parents.length === 0;
 	if (reward === null || node.mergedInto !== null || node.parents[0] !== parent || (node.fresh && !first)) return [];
 	const end = whole ? endBelow(tree, id, options, 1) : id;
@@ -70,8 +73,8 @@ function candidateOf(tree: SearchTree, parent: number, id: number, options: Sibl
 }
 
 /**
- * Of the completions that a node leads to the one of the greatest value (sign 1) or of the least (-1), those without a value
- * last, of equals the first; null: none has ended.
+ * Of the completions below a node, returns the one with the highest (sign 1) or lowest (-1) value, those without a
+ * value last, ties to the first; null if none has finished.
  */
 function endBelow(tree: SearchTree, id: number, measure: Measure, sign: 1 | -1): number | null {
 	let best: { readonly id: number; readonly value: number } | null = null;

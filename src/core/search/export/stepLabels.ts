@@ -2,15 +2,16 @@ import type { StepSample } from '../../export/prm/stepSample.ts';
 import type { SearchTree, TreeNode } from '../searchTree.ts';
 import { completionLabel, endsOf, problemOf, type Right } from './treeFacts.ts';
 
-/** Completions that went through a node, and how many of them are right. */
+/** Completions that pass through a node, and how many of them are correct. */
 export interface Completions {
 	readonly right: number;
 	readonly total: number;
 }
 
 /**
- * What became of every node's completions, by node number: of those that were made from it to value it; where there are
- * none, of all that have ended and go on from its text, itself included. Those that nobody can judge do not count.
+ * Returns the outcomes of each node's completions, by node number: of the completions sampled to value it or, if there
+ * are none, of all finished completions that continue its text, including itself. Completions that cannot be judged do
+ * not count.
  */
 export function completionsOf(tree: SearchTree, right: Right): Completions[] {
 	const through = tree.nodes.map(() => ({ right: 0, total: 0 }));
@@ -35,8 +36,9 @@ export function completionsOf(tree: SearchTree, right: Right): Completions[] {
 type Counted = { -readonly [K in keyof Completions]: Completions[K] };
 
 /**
- * Labels of Math-Shepherd (Wang et al. 2024, section 3.3.2). Soft estimation (equation 4): the share of a step's completions
- * that reach the right answer; hard estimation (equation 3): whether any does. null: there are none.
+ * Labels of Math-Shepherd (Wang et al. 2024, section 3.3.2). Soft estimation (equation 4): the share of a step's
+ * completions that reach the correct answer; hard estimation (equation 3): whether any does. null if there are no
+ * completions.
  */
 export function softLabel({ right, total }: Completions): number | null {
 	return total === 0 ? null : right / total;
@@ -47,22 +49,22 @@ export function hardLabel({ right, total }: Completions): boolean | null {
 }
 
 export interface StepLabelOptions {
-	/** Completions that a step has at least, else it has no label; its last step is judged by its own answer. Default 1. */
+	/** Min completions that a step needs for a label; the last step is judged by its own answer. Default 1. */
 	readonly least?: number;
-	/** A step is right when at least this share of its completions is; absent: when any is (hard estimation). */
+	/** A step is correct if at least this share of its completions is; absent: if any is (hard estimation). */
 	readonly threshold?: number;
 }
 
-/** A solution with a label for each step. */
+/** A solution with a label per step. */
 export interface LabelledSolution {
 	readonly end: number;
-	/** Soft labels, beside the steps of the sample. */
+	/** Soft labels, parallel to the steps of the sample. */
 	readonly soft: readonly (number | null)[];
-	/** Hard labels as ratings: what writes the forms of data for process reward models takes (core/export/prm). */
+	/** Hard labels as ratings, the input of the process reward data writers (core/export/prm). */
 	readonly sample: StepSample;
 }
 
-/** Every solution of a search with the labels of its steps, oldest first; steps of white space alone belong to none. */
+/** Returns every solution of a search with its step labels, oldest first; whitespace-only steps are skipped. */
 export function labelledSolutions(
 	tree: SearchTree,
 	right: Right,
@@ -95,7 +97,7 @@ export function labelledSolutions(
 	});
 }
 
-/** A line of soft labels, beside TRL's stepwise supervision whose labels are true and false. */
+/** A line of soft labels, next to TRL's stepwise supervision, whose labels are booleans. */
 export interface SoftStepLine {
 	readonly prompt: string;
 	readonly completions: readonly string[];
@@ -103,7 +105,7 @@ export interface SoftStepLine {
 	readonly labels: readonly number[];
 }
 
-/** null: its first step has no label. It ends before the first step without one. */
+/** Returns null if the first step has no label. The line ends before the first step without one. */
 export function softStepLine({ soft, sample }: LabelledSolution): SoftStepLine | null {
 	const open = soft.indexOf(null);
 	const labels = (open < 0 ? soft : soft.slice(0, open)) as number[];

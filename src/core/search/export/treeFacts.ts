@@ -1,40 +1,43 @@
 import type { SearchProblem } from '../../../protocol/treeLog.ts';
 import type { SearchTree, TreeNode } from '../searchTree.ts';
 
-/** By what exports value a node: a scorer's name; absent: Q where simulations went through it, else its last score. */
+/**
+ * How exports value a node: the name of a scorer; absent: Q if simulations went through the node, otherwise its last
+ * score.
+ */
 export interface Measure {
 	readonly scorer?: string;
 }
 
-/** null: it has no such value. */
+/** null if it has no such value. */
 export function nodeValue(tree: SearchTree, id: number, { scorer }: Measure = {}): number | null {
 	const node = tree.node(id);
 	if (node === undefined) return null;
 	return scorer === undefined ? (tree.q(id) ?? node.score) : (node.scores.get(scorer) ?? null);
 }
 
-/** The problem of a search; of a log without its start what its first node says. */
+/** Returns the problem of a search; for a log without a start event, the text of its first node. */
 export function problemOf(tree: SearchTree): SearchProblem {
 	return tree.start?.problem ?? { prompt: tree.node(0)?.text ?? '', answer: null, row: {} };
 }
 
-/** Completions that have come to their end, those alone that are not the same as another one. */
+/** Returns finished completions, without those merged as duplicates. */
 export function endsOf(tree: SearchTree): TreeNode[] {
 	return tree.nodes.filter(({ final, mergedInto, role }) => final && mergedInto === null && role !== 'problem');
 }
 
-/** Label of completions that were made to value a step, and are no solutions of their own (strategy `step-completion`). */
+/** Label of completions sampled to value a step, which are not solutions themselves (strategy `step-completion`). */
 export const completionLabel = 'Completion';
 
-/** Whether a completion that has ended is right; null: nobody can say. */
+/** Whether a finished completion is correct; null if unknown. */
 export type Right = (end: TreeNode) => boolean | null;
 
-/** By the answer that it states; without one it is wrong. */
+/** Judges by the stated answer; without one, a completion is incorrect. */
 export function rightByAnswer(gold: string, same: (a: string, b: string) => boolean): Right {
 	return ({ answer }) => answer !== null && same(answer, gold);
 }
 
-/** By a scorer's value: above one half is right, as rewards of 0 and 1 have it. */
+/** Judges by the value of a scorer: above 0.5 is correct, as for 0/1 rewards. */
 export function rightByScore(scorer: string): Right {
 	return ({ scores }) => {
 		const value = scores.get(scorer) ?? null;

@@ -14,9 +14,9 @@ export const isCrosswordsLog = (value: readonly unknown[]): boolean =>
 	value.some((puzzle) => Array.isArray(puzzle) && puzzle.some((visit) => listField(visit, 'actions') !== null));
 
 /**
- * The depth-first search for crosswords (scripts/crosswords/search_crosswords-dfs.ipynb): one entry a visit, with the words
- * that were filled in so far (`actions`), the shares of right letters and words, and how many of the other words can still
- * be found. A state where one is impossible is not gone on with.
+ * The depth-first search for crosswords (scripts/crosswords/search_crosswords-dfs.ipynb): one entry per visit, with the
+ * words filled in so far (`actions`), the shares of correct letters and words, and how many of the other words can
+ * still be found. A state in which one is impossible is not continued.
  */
 export function crosswordsTree(value: unknown, name: string, limits: TreeLimits): ReadTree | TreeFault {
 	if (!Array.isArray(value)) return { name, fault: 'is not a list of visits' };

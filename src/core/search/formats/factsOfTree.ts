@@ -1,7 +1,10 @@
 import type { SearchTree } from '../searchTree.ts';
 import type { TreeFacts } from './treeFormat.ts';
 
-/** What can be said in a line of a tree of our own: its result by the strategy's measure, else the best of what is final. */
+/**
+ * Summarizes a tree of this program in a line: its result by the measure of the strategy, otherwise the best final
+ * node.
+ */
 export function factsOfTree(tree: SearchTree): TreeFacts {
 	let depth = 0;
 	let final = 0;

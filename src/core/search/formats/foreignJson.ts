@@ -1,6 +1,4 @@
-/*
- * Reading values of parsed JSON that nobody vouches for. Fields are a file's own: never what an object inherits.
- */
+/* Accessors for untrusted parsed JSON. Only own fields are read, never inherited ones. */
 
 export type Table = Readonly<Record<string, unknown>>;
 
@@ -16,7 +14,7 @@ export function textField(value: unknown, name: string): string | null {
 	return typeof text === 'string' ? text : null;
 }
 
-/** Finite: what a JSON number beyond double precision becomes is none. */
+/** Finite numbers only: a JSON number beyond double precision is treated as missing. */
 export function numberField(value: unknown, name: string): number | null {
 	return finite(field(value, name));
 }
@@ -24,7 +22,7 @@ export function numberField(value: unknown, name: string): number | null {
 export const finite = (value: unknown): number | null =>
 	typeof value === 'number' && Number.isFinite(value) ? value : null;
 
-/** A whole number from 1 on; null: none. */
+/** A positive integer; null otherwise. */
 export function countField(value: unknown, name: string): number | null {
 	const number = field(value, name);
 	return Number.isSafeInteger(number) && (number as number) > 0 ? (number as number) : null;
@@ -35,7 +33,7 @@ export function listField(value: unknown, name: string): readonly unknown[] | nu
 	return Array.isArray(list) ? list : null;
 }
 
-/** Some fields, where the file has them and they are not null; see {@link shallow}. */
+/** Copies the given fields if they are present and not null; see {@link shallow}. */
 export function pick(value: unknown, names: readonly string[]): Record<string, unknown> {
 	const picked: Record<string, unknown> = {};
 	for (const name of names) {
@@ -45,7 +43,7 @@ export function pick(value: unknown, names: readonly string[]): Record<string, u
 	return picked;
 }
 
-/** A copy that is not nested deeper than anybody needs: whoever writes it as JSON recurses. */
+/** Returns a copy with bounded nesting, because serializing JSON is recursive. */
 export function shallow(value: unknown, levels = 4): unknown {
 	if (Array.isArray(value)) return levels === 0 ? null : value.map((inner) => shallow(inner, levels - 1));
 	if (!isTable(value)) return typeof value === 'number' ? finite(value) : value;

@@ -5,14 +5,14 @@ export interface GraphEdge {
 
 export interface OrderedNode {
 	readonly key: string;
-	/** All of them before it in the order. */
+	/** All of them precede it in the order. */
 	readonly parents: readonly string[];
 }
 
 /**
- * Nodes of any graph so that parents come before their children, else in the order that they have; an edge that would close
- * a cycle is left out (`cut`), so is one from a node to itself (`loops`), and of equal ones all but the first.
- * @param incoming edges by their target; sources that are no key are passed over
+ * Orders the nodes of any graph so that parents precede their children and the order is otherwise kept. Edges that
+ * would close a cycle (`cut`), self-loops (`loops`) and duplicate edges are dropped.
+ * @param incoming edges by target; sources that are not keys are skipped
  */
 export function inTreeOrder(
 	keys: readonly string[],
@@ -23,7 +23,7 @@ export function inTreeOrder(
 	const order: OrderedNode[] = [];
 	let cut = 0;
 	let loops = 0;
-	// Depth first along parents, on a stack of our own: a file's chains can be as long as it likes.
+	// Depth-first along parents, with an explicit stack: chains in a file can have any length.
 	for (const start of keys) {
 		if (state.has(start)) continue;
 		const stack: { readonly key: string; readonly parents: string[]; next: number }[] = [];

@@ -6,10 +6,10 @@ import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.ts';
 
 /**
- * trotsky1997/MathBlackBox (MCT Self-Refine), `main_loop` (run_with_earlystopping.py): nodes are whole answers, known by
- * their texts; `fathers` maps an answer to the one that it refines (null: a root, of which there are several), `childs` the
- * other way round, so that an answer that came up twice has several fathers. `to_explore_reward` has the samples of each
- * answer's reward.
+ * trotsky1997/MathBlackBox (MCT Self-Refine), `main_loop` (run_with_earlystopping.py): nodes are whole answers,
+ * identified by their texts; `fathers` maps an answer to the one it refines (null for a root, of which there are
+ * several), `childs` is the reverse, so an answer that occurred twice has several parents. `to_explore_reward` holds
+ * the sampled rewards of each answer.
  */
 export const mathBlackBoxFormat: TreeFormat = {
 	name: 'mathblackbox',
@@ -36,7 +36,7 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 		measure: 'mean reward',
 	});
 	const incoming = edgesOf(value);
-	// In the order in which the answers came; what only `fathers` knows comes after them.
+	// In the order of the answers; those that occur only in `fathers` follow.
 	const listed = (listField(value, 'answers_list') ?? []).filter((answer) => typeof answer === 'string');
 	const keys = [...new Set([...listed.filter((answer) => Object.hasOwn(fathers, answer)), ...Object.keys(fathers)])];
 	const { order, cut, loops } = inTreeOrder(keys, incoming);
@@ -72,7 +72,7 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no answers' } : tree.done();
 }
 
-/** By child: first the father that `fathers` names, then those that only `childs` names. */
+/** By child: first the parent listed in `fathers`, then those listed only in `childs`. */
 function edgesOf(value: unknown): Map<string, GraphEdge[]> {
 	const incoming = new Map<string, GraphEdge[]>();
 	const add = (source: string, target: string) => {
@@ -85,7 +85,7 @@ function edgesOf(value: unknown): Map<string, GraphEdge[]> {
 	for (const [child, father] of Object.entries(fathers)) {
 		if (typeof father === 'string') add(father, child);
 	}
-	// A loop to itself is told once, whoever tells it.
+	// A self-loop is reported once, wherever it is recorded.
 	const loops = new Set<string>();
 	const children = field(value, 'childs');
 	for (const [father, list] of Object.entries(isTable(children) ? children : {})) {

@@ -1,11 +1,11 @@
 import { statedAnswers } from '../../math/statedAnswer.ts';
 
-/** Longer texts state no answer that one would want to see as one. */
+/** Longer texts do not state an answer worth showing. */
 const longest = 200;
-/** A text that is its own answer. */
+/** Max length of a text that is its own answer. */
 const longestBare = 40;
 
-/** The answer that a final text states; null: none. */
+/** Returns the answer stated by a final text; null if there is none. */
 export function statedIn(text: string): string | null {
 	const end = text.slice(-20_000).trim();
 	const answer = statedAnswers(end)[0]?.trim() ?? '';

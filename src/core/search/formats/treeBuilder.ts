@@ -5,9 +5,9 @@ import type { TreeStructure } from '../strategy.ts';
 import type { ReadTree } from './treeFormat.ts';
 
 export interface TreeHead {
-	/** Name of the format. */
+	/** Format name. */
 	readonly format: string;
-	/** Of the tree in its file. */
+	/** Name of the tree in its file. */
 	readonly name: string;
 	readonly strategy: string;
 	readonly prompt: string;
@@ -32,11 +32,11 @@ export interface ForeignNode {
 const mostFaults = 50;
 
 /**
- * Writes the events of a tree that another program's log tells. Nodes come after their parents. The best node is the one
- * with the greatest value that was said to count (`value`), of equals the deepest, of those the first.
+ * Builds the events of a tree from another program's log. Parents must be added before their children. The best node is
+ * the one with the highest value passed to `value`; in a tie the deepest, then the first.
  */
 export class TreeBuilder {
-	/** Seconds, or whatever the format has in their place: the number of a snapshot. */
+	/** Seconds, or whatever the format uses instead, such as the snapshot number. */
 	at = 0;
 	readonly #head: TreeHead;
 	readonly #events: TreeEvent[] = [];
@@ -69,12 +69,12 @@ export class TreeBuilder {
 		});
 	}
 
-	/** With the problem's. */
+	/** Including the problem node. */
 	get nodes(): number {
 		return this.#depths.length;
 	}
 
-	/** Nodes but for the problem's (see SearchTree.nodeCount). */
+	/** Excluding the problem node (see SearchTree.nodeCount). */
 	get nodeCount(): number {
 		return this.#depths.length - this.#problems;
 	}
@@ -109,19 +109,19 @@ export class TreeBuilder {
 		this.#events.push({ t: 'score', at: this.at, id, scorer, value, ...(note === undefined ? {} : { note }) });
 	}
 
-	/** N and Q of one node: as many visits, each with the mean. */
+	/** N and Q of a node: that many visits, each with the mean. */
 	visits(id: number, mean: number, times: number): void {
 		this.#events.push({ t: 'visit', at: this.at, path: [id], values: [mean], times });
 	}
 
-	/** A value by which the best node is found. */
+	/** A value that competes for the best node. */
 	value(id: number, value: number): void {
 		const { value: best = value, depth = -1 } = this.#best ?? {};
 		const own = this.#depths[id] as number;
 		if (value > best || (value === best && own > depth)) this.#best = { node: id, value, depth: own };
 	}
 
-	/** Values are told anew: of those before, none counts any more. */
+	/** Forgets earlier values, because they are recorded again. */
 	forgetBest(): void {
 		this.#best = null;
 	}
@@ -157,7 +157,10 @@ export class TreeBuilder {
 		return path.reverse();
 	}
 
-	/** @param end what the format tells of the search's end; `result`: the node that it came to, when that is not the best */
+	/**
+	 * @param end what the format records about the end of the search; `result`: the resulting node, if it is not the best
+	 * one
+	 */
 	done(
 		end: {
 			readonly result?: number;

@@ -1,16 +1,16 @@
 import type { TreeEvent } from '../../../protocol/treeLog.ts';
 
-/** What can be said of a tree in a line. */
+/** Summary of a tree in one line. */
 export interface TreeFacts {
-	/** But for the problem's; a root that is an attempt counts (see SearchTree.nodeCount). */
+	/** Excluding the problem node; a root that is an attempt counts (see SearchTree.nodeCount). */
 	readonly nodes: number;
 	/** In edges. */
 	readonly depth: number;
-	/** By the measure of whoever wrote it; null: there are no values and there is no result. */
+	/** By the measure of the program that wrote it; null if there are no values and no result. */
 	readonly best: { readonly path: readonly number[]; readonly value: number | null } | null;
-	/** The name of that measure: `Q`, `q_value`, `reward`. */
+	/** Name of that measure: `Q`, `q_value`, `reward`. */
 	readonly measure: string | null;
-	/** Further numbers by name, as the format has them: `terminal`, `rootVisits`, `snapshots`. */
+	/** Further numbers by name, as in the format: `terminal`, `rootVisits`, `snapshots`. */
 	readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -18,33 +18,33 @@ export interface ReadTree {
 	readonly name: string;
 	readonly events: readonly TreeEvent[];
 	readonly facts: TreeFacts;
-	/** What of it could not be read or is not as it should be, in words. */
+	/** Problems found while reading, in words. */
 	readonly faults: readonly string[];
 }
 
-/** How another program writes its trees. Everything that is not told here is done by the same code for all. */
+/** A tree format of another program. Everything not declared here is handled by shared code. */
 export interface TreeFormat {
 	/** `llm-reasoners`, `x1`, ...: as in docs/tree-formats.md. */
 	readonly name: string;
-	/** For a person: "LLM Reasoners". */
+	/** Display name: "LLM Reasoners". */
 	readonly title: string;
-	/** What a file must hold, in words, for the sentence that says what was looked for. */
+	/** What a file must contain, in words, for the message on an unrecognized file. */
 	readonly looksFor: string;
-	/** Whether a parsed JSON file is of this format, by its content. Cheap; never throws. */
+	/** Whether a parsed JSON file has this format, by its content. Cheap; never throws. */
 	recognise(value: unknown): boolean;
-	/** The trees in it, each with a name; an entry is a sentence part ("has no nodes") where it is none. Never throws. */
+	/** Reads the trees of a file, each with a name; an unreadable entry is a phrase ("has no nodes"). Never throws. */
 	trees(value: unknown, limits: TreeLimits): readonly (ReadTree | TreeFault)[];
 }
 
 export interface TreeFault {
-	/** Which entry of the file. */
+	/** Name of the entry in the file. */
 	readonly name: string;
 	readonly fault: string;
 }
 
-/** How much of a file becomes a tree; what is beyond is left out and said. */
+/** Limits on how much of a file becomes a tree; anything beyond is left out and reported. */
 export interface TreeLimits {
-	/** Of one file. */
+	/** Per file. */
 	readonly nodes: number;
 	readonly trees: number;
 }

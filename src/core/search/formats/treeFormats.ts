@@ -5,7 +5,7 @@ import type { TreeFormat } from './treeFormat.ts';
 import { treeOfThoughtsFormat } from './treeOfThoughts.ts';
 import { x1Format } from './x1.ts';
 
-/** Tree logs of other programs that are read; a value is of the first that recognizes it. */
+/** Supported tree logs of other programs; the first one that recognizes a value is used. */
 export const treeFormats: readonly TreeFormat[] = [
 	llmReasonersFormat,
 	x1Format,

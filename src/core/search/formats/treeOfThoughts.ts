@@ -6,10 +6,10 @@ import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.ts';
 
 /**
- * princeton-nlp/tree-of-thought-llm: a list of puzzles. `solve` (src/tot/methods/bfs.py) logs no tree: at each step the
- * thoughts that are gone on with (`ys`), what was made of them (`new_ys`, each with all the text before it), its `values`
- * and what was kept (`select_new_ys`); sampling without a tree (`naive_solve`) has the samples alone. The log of the DFS for
- * crosswords is a list of lists of visits.
+ * princeton-nlp/tree-of-thought-llm: a list of puzzles. `solve` (src/tot/methods/bfs.py) logs no tree but, for each
+ * step, the thoughts it continues from (`ys`), the candidates generated from them (`new_ys`, each with all the text
+ * before it), their `values`, and the selection (`select_new_ys`); sampling without a tree (`naive_solve`) logs the
+ * samples only. The log of the DFS for crosswords is a list of lists of visits.
  */
 export const treeOfThoughtsFormat: TreeFormat = {
 	name: 'tree-of-thoughts',
@@ -42,7 +42,7 @@ export const treeOfThoughtsFormat: TreeFormat = {
 const isPuzzle = (value: unknown): boolean =>
 	listField(value, 'ys') !== null && (listField(value, 'steps') !== null || isTable(field(value, 'usage_so_far')));
 
-/** Characters that are compared to find whose child a candidate is; a file made for it could ask for very many. */
+/** Max characters compared to find the parent of a candidate, against adversarial files. */
 const mostCompared = 200_000_000;
 
 function puzzleTree(value: unknown, place: number, before: unknown, limits: TreeLimits): ReadTree | TreeFault {
@@ -79,7 +79,7 @@ function puzzleTree(value: unknown, place: number, before: unknown, limits: Tree
 	});
 }
 
-/** Whether each final text is right, where the log tells: `infos` with `r`; in older logs `accs`, where a 0 says nothing. */
+/** Whether each final text is correct, if recorded: `infos` with `r`; in older logs `accs`, where 0 means unknown. */
 function gradesOf(value: unknown): number[] {
 	const grades = (listField(value, 'infos') ?? []).map((info) => numberField(info, 'r'));
 	const older = listField(value, 'accs') ?? [];
@@ -113,7 +113,7 @@ function addSamples(
 interface Candidate {
 	readonly id: number;
 	readonly text: string;
-	/** 0 where there is none. */
+	/** 0 if there is none. */
 	readonly value: number;
 	readonly valued: boolean;
 }
@@ -177,7 +177,8 @@ function addSteps(
 		for (const { id } of made) if (!on.has(id)) tree.prune(id, 'not selected');
 		if (kept.length > 0) open = kept;
 	}
-	// The final texts are what the last step kept, in that order: the result is the first that is right, else the first.
+	// The final texts are the selection of the last step, in order: the result is the first correct one, otherwise the
+	// first.
 	let result = kept[0] ?? null;
 	let right = false;
 	const byText = Map.groupBy(kept, ({ text }) => text);
@@ -186,7 +187,7 @@ function addSteps(
 		const grade = grades[i];
 		if (node === undefined || grade === undefined) continue;
 		tree.score(node.id, 'correct', grade);
-		// The last that is told is what is shown first.
+		// The last recorded value is shown first.
 		if (node.valued) tree.score(node.id, 'value', node.value);
 		if (grade >= 1 && !right) result = node;
 		right ||= grade >= 1;
@@ -201,7 +202,9 @@ function addSteps(
 	return result;
 }
 
-/** The candidates that were kept: of equal texts the one with the greatest value first, for a duplicate is valued 0. */
+/**
+ * The candidates that were kept: of equal texts the one with the highest value first, because a duplicate is valued 0.
+ */
 function chosen(made: readonly Candidate[], selected: readonly unknown[]): Candidate[] {
 	const byText = Map.groupBy(made, ({ text }) => text);
 	for (const list of byText.values()) list.sort((a, b) => a.value - b.value || b.id - a.id);

@@ -4,7 +4,9 @@ import { statedIn } from './statedIn.ts';
 import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFormat, TreeLimits } from './treeFormat.ts';
 
-/** spcl/x1, `Node.save_to_json` (x1/strategy/mcts.py): nested `children`, N and Q at each node, settings at the root. */
+/**
+ * spcl/x1, `Node.save_to_json` (x1/strategy/mcts.py): nested `children`, N and Q at each node, settings at the root.
+ */
 export const x1Format: TreeFormat = {
 	name: 'x1',
 	title: 'x1',
@@ -29,7 +31,7 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 		params: isTable(args) ? (shallow(args) as Record<string, unknown>) : {},
 		measure: 'q_value',
 	});
-	// From a stack: how deep a file goes is not ours to say.
+	// Uses an explicit stack, because the depth of a file is not bounded.
 	const open: { readonly value: unknown; readonly parent: number | null }[] = [{ value: root, parent: null }];
 	let left = 0;
 	let broken = 0;

@@ -1,6 +1,8 @@
 import type { ChatMessage } from '../../../protocol/scorer.ts';
 
-/** A prompt with texts in its places `{name}`, in one pass: what a text holds is never taken for a place. */
+/**
+ * Replaces the placeholders `{name}` of a prompt in one pass, so that inserted texts are never treated as placeholders.
+ */
 export function fillPrompt(prompt: string, texts: Readonly<Record<string, string | number>>): string {
 	return prompt.replace(/\{([a-z]+)\}/g, (place, name: string) =>
 		Object.hasOwn(texts, name) ? String(texts[name]) : place,
@@ -15,7 +17,7 @@ export function assistant(content: string): ChatMessage {
 	return { role: 'assistant', content };
 }
 
-/** `1. first`, `2. second`: several texts for a prompt; '(none)' for no text. */
+/** Formats texts as `1. first`, `2. second` for a prompt; '(none)' if there are none. */
 export function numbered(texts: readonly string[], word = ''): string {
 	if (texts.length === 0) return '(none)';
 	const name = word === '' ? '' : `${word} `;

@@ -1,6 +1,9 @@
 import type { ValueForm } from './readReply.ts';
 
-/** Prompts of graph of thoughts (Besta et al. 2024) for any problem. Places: {problem}, {thoughts} (numbered), {thought}. */
+/**
+ * Prompts of graph of thoughts (Besta et al. 2024), generalized to any problem. Placeholders: {problem}, {thoughts}
+ * (numbered), {thought}.
+ */
 export const aggregatePrompt = `{problem}
 
 Here are several solutions, each of which may be right in part:

@@ -1,4 +1,7 @@
-/** Prompts of least-to-most prompting (Zhou et al. 2023) for any problem. Places: {problem}, {k}, {solved}, {question}. */
+/**
+ * Prompts of least-to-most prompting (Zhou et al. 2023), generalized to any problem. Placeholders: {problem}, {k},
+ * {solved}, {question}.
+ */
 export const decomposePrompt = `{problem}
 
 To solve this problem, which simpler questions have to be answered first? List at most {k} of them as a numbered list, from the simplest to the hardest, each one building on those before it. Do not answer them.`;

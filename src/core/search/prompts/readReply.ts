@@ -1,9 +1,9 @@
-/** Of a reply, the end is read. */
+/** Max characters at the end of a reply that are parsed. */
 const mostLength = 200_000;
-/** Items of a list beyond it are left out. */
+/** Max list items; further ones are dropped. */
 const mostItems = 1000;
 
-/** A reply without the thinking before it; '' where the thinking has no end. */
+/** Removes the thinking from a reply; '' if the thinking is unterminated. */
 export function withoutThinking(reply: string): string {
 	const text = reply.length > mostLength ? reply.slice(-mostLength) : reply;
 	const end = text.lastIndexOf('</think>');
@@ -13,7 +13,7 @@ export function withoutThinking(reply: string): string {
 
 const outer = ' \t\r*_`"\'#>';
 
-/** Without white space, marks of Markdown and the like around it. In a loop: a pattern would try every place to begin. */
+/** Strips whitespace, Markdown marks and the like. A loop, because a pattern would backtrack from every position. */
 function bare(text: string, marks = outer): string {
 	let [from, to] = [0, text.length];
 	while (from < to && marks.includes(text[from] as string)) from++;
@@ -24,10 +24,10 @@ function bare(text: string, marks = outer): string {
 const itemMark = /^[ \t]*(?:[-*•]|\(?\d{1,3}[.):]|(?:\*\*)?step[ \t]+\d{1,3}[.:)]|\*\*\d{1,3}[.)]\*\*)[ \t]*(?=\S)/i;
 
 /**
- * The items of a list in a reply, in their order: numbered or with bullets, or a JSON array of texts. Lines that follow an
- * item without a mark of their own, up to an empty line, belong to it. Items that are alike count once.
+ * Parses the list in a reply, in order: numbered or bulleted items, or a JSON array of strings. Unmarked lines after an
+ * item belong to it, up to an empty line. Duplicate items count once.
  * @param form `lines`: without any marks, each line is an item
- * @returns null: there is no list
+ * @returns null if there is no list
  */
 export function readList(reply: string, form: 'marked' | 'lines' = 'marked'): string[] | null {
 	const text = withoutThinking(reply);
@@ -70,9 +70,9 @@ export interface ValueForm {
 }
 
 /**
- * The value that a reply gives: the last line "Value: ..." (or score, rating, evaluation), else the last line when it is
- * nothing but a value.
- * @returns null: it gives none
+ * Parses the value in a reply: the last line "Value: ..." (or score, rating, evaluation), otherwise the last line if it
+ * is only a value.
+ * @returns null if there is none
  */
 export function readValue(reply: string, { words, scale }: ValueForm): number | null {
 	const lines = withoutThinking(reply)
@@ -96,10 +96,9 @@ export function readValue(reply: string, { words, scale }: ValueForm): number | 
 const valueLine = /^(?:the )?(?:final )?(?:value|score|rating|evaluation|judge?ment)\b[*_]*\s*(?:is\s*:?|:|=)\s*/i;
 
 /**
- * The choice that a reply votes for: what follows the last "best choice is", else the last line when it is nothing but a
- * number.
- * @param choices how many there are, numbered from 1
- * @returns the choice's index from 0; null: no vote, or for none of them
+ * Parses the vote in a reply: the text after the last "best choice is", otherwise the last line if it is only a number.
+ * @param choices number of choices, numbered from 1
+ * @returns the 0-based index; null if there is no vote, or none for a valid choice
  */
 export function readVote(reply: string, choices: number): number | null {
 	const text = withoutThinking(reply);
@@ -111,7 +110,7 @@ export function readVote(reply: string, choices: number): number | null {
 	return choice >= 0 && choice < choices ? choice : null;
 }
 
-/** Whether a critique says that nothing is left to improve: a line that begins with one of the phrases. */
+/** Whether a critique finds nothing left to improve: a line that starts with one of the phrases. */
 export function saysStop(reply: string, phrases: readonly string[]): boolean {
 	const wanted = phrases.map((phrase) => phrase.toLowerCase()).filter((phrase) => phrase !== '');
 	return withoutThinking(reply)

@@ -1,4 +1,7 @@
-/** Prompts of self-refine (Madaan et al. 2023) for any problem. Places: {problem}, {answer}, {feedback}, {stop}. */
+/**
+ * Prompts of self-refine (Madaan et al. 2023), generalized to any problem. Placeholders: {problem}, {answer},
+ * {feedback}, {stop}.
+ */
 export const feedbackPrompt = `Here is a problem and an answer to it.
 
 Problem:

@@ -1,4 +1,7 @@
-/** Prompt of sequential revision (Snell et al. 2024). Places: {problem}, {attempts} (earlier ones, numbered, oldest first). */
+/**
+ * Prompt of sequential revision (Snell et al. 2024). Placeholders: {problem}, {attempts} (earlier ones, numbered,
+ * oldest first).
+ */
 export const revisionPrompt = `{problem}
 
 Earlier attempts, which may be wrong:

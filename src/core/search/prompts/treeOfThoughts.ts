@@ -1,9 +1,8 @@
 import type { ValueForm } from './readReply.ts';
 
 /**
- * Prompts of tree of thoughts for any problem; those of Yao et al. 2023 (figure 2) are of single tasks. Places: {problem},
- * {steps} (so far), {k} (thoughts wanted),
- * {form} (of the final answer), {choices} (numbered).
+ * Prompts of tree of thoughts for any problem; those of Yao et al. 2023 (figure 2) are task-specific. Placeholders:
+ * {problem}, {steps} (so far), {k} (number of thoughts), {form} (of the final answer), {choices} (numbered).
  */
 export const proposePrompt = `{problem}
 
@@ -28,8 +27,8 @@ Several people have begun to solve it:
 Analyse each choice, then decide which is the most promising. End with one line: "The best choice is N", N being its number.`;
 
 /**
- * Values of the words, in the proportions of the authors' program (20, 1, 0.001: src/tot/tasks/game24.py), so that one "sure"
- * outweighs many "likely"; a number from 1 to 10 is taken, too.
+ * Values of the words, in the proportions of the authors' program (20, 1, 0.001: src/tot/tasks/game24.py), so that one
+ * "sure" outweighs many "likely"; a number from 1 to 10 is accepted too.
  */
 export const valueForm: ValueForm = {
 	words: { sure: 1, likely: 0.05, impossible: 0.00005 },

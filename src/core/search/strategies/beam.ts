@@ -27,8 +27,8 @@ const params = v.strictObject({
 type Params = v.InferOutput<typeof params>;
 
 /**
- * Beam search over steps (Snell et al. 2024, section 5.2): of all next steps of all beams the `width` best by the guide go
- * on. A beam that ends is set aside as a result; there are no more beams when all have ended.
+ * Beam search over steps (Snell et al. 2024, section 5.2): of all next steps of all beams, the `width` best by the
+ * guide are kept. A finished beam is set aside as a result; the search ends when all beams have finished.
  */
 export const beam: Strategy<Params> = {
 	name: 'beam',
@@ -41,7 +41,7 @@ export const beam: Strategy<Params> = {
 	async run(search, p) {
 		if (search.isCut) await complete(search, p);
 		let { beams, ahead } = leftOff(search);
-		// The log was cut before the last step's candidates were all judged; those that have ended are among them.
+		// The log was interrupted before all candidates of the last step were judged; finished ones are among them.
 		if (ahead.length === 0 && beams.length > p.width) beams = await best(search, beams, p);
 		beams = beams.filter(isUnfinished);
 		while (beams.length > 0) {
@@ -61,7 +61,7 @@ export const beam: Strategy<Params> = {
 
 const isUnfinished = ({ final }: TreeNode): boolean => !final;
 
-/** Of a log that was cut within a step: samples what its parents lack, and merges what is alike. */
+/** For a log interrupted within a step: samples what its parents lack, and merges duplicates. */
 async function complete(search: Search, p: Params): Promise<void> {
 	const { tree } = search;
 	const leaves = openLeaves(search).filter(({ id }) => id !== search.root);
@@ -88,7 +88,7 @@ async function expand(search: Search, node: TreeNode, p: Params): Promise<TreeNo
 	return mergeAlike(search, children);
 }
 
-/** The candidates of greatest value; the others are pruned. */
+/** Returns the highest-valued candidates and prunes the others. */
 async function best(search: Search, candidates: readonly TreeNode[], p: Params): Promise<TreeNode[]> {
 	await valueSteps(search, candidates, p.lookahead);
 	const left = candidates.map((node) => ({ node, value: chainValue(search, node, p.aggregation) }));
@@ -107,12 +107,12 @@ async function best(search: Search, candidates: readonly TreeNode[], p: Params):
 	return kept;
 }
 
-/** Likeness to the one of the kept steps that is most alike; not looked at where it costs nothing. */
+/** Similarity to the most similar kept step; not computed if the penalty is 0. */
 function mostAlike(node: TreeNode, kept: readonly TreeNode[], diversity: number): number {
 	return diversity === 0 || kept.length === 0 ? 0 : Math.max(...kept.map((other) => likeness(node.text, other.text)));
 }
 
-/** Share of the words of two steps that both have (Jaccard); 1: the same words. */
+/** Jaccard similarity of the words of two steps; 1: the same words. */
 function likeness(a: string, b: string): number {
 	const words = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu));
 	const [x, y] = [words(a), words(b)];
@@ -122,8 +122,9 @@ function likeness(a: string, b: string): number {
 }
 
 /**
- * Beams of a tree: what is open and on the lowest level. Of a log that was cut within a step, `ahead` is what was made of it.
- * When all beams have ended it begins anew, with more samples; of a log that was cut, nothing is left to do then.
+ * Beams of a tree: the open nodes on the lowest level. For a log interrupted within a step, `ahead` is the part of the
+ * step already made. When all beams have finished, the search starts again with more samples; for an interrupted log,
+ * nothing is left to do then.
  */
 function leftOff(search: Search): { beams: TreeNode[]; ahead: TreeNode[] } {
 	const leaves = openLeaves(search);

@@ -14,7 +14,10 @@ const params = v.strictObject({
 	temperature: v.optional(real('Sampling temperature. Default: that of the search', 0, 10)),
 });
 
-/** Best-of-N (Cobbe et al. 2021): sample n completions; the one that the verifier values most, or weighted by answer. */
+/**
+ * Best-of-N (Cobbe et al. 2021): samples n completions and keeps the one with the highest verifier score, optionally
+ * weighted by answer.
+ */
 export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
 	name: 'best-of-n',
 	title: 'Best of N',
@@ -23,7 +26,7 @@ export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
 	structure: 'tree',
 	params,
 	needs: {},
-	// One completion needs nobody to choose it.
+	// A single completion needs no scorer.
 	needsWith: ({ n }) => (n > 1 ? { scorer: 'final' } : {}),
 	async run(search, { n, temperature }) {
 		await sampleCompletions(search, n, temperature);

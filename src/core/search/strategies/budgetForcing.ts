@@ -17,8 +17,8 @@ const paramsSchema = v.strictObject({
 export type BudgetForcingParams = v.InferOutput<typeof paramsSchema>;
 
 /**
- * Section 3.1 of the paper: an end of thinking before the least budget is suppressed and "Wait" put in its place; at the
- * greatest budget the end is appended, so that the answer comes.
+ * Section 3.1 of the paper: an end of thinking before the min budget is suppressed and replaced by "Wait"; at the max
+ * budget the end is appended to force the answer.
  */
 export const budgetForcing: Strategy<BudgetForcingParams> = {
 	name: 'budget-forcing',
@@ -37,9 +37,9 @@ export const budgetForcing: Strategy<BudgetForcingParams> = {
 			if (part !== undefined) {
 				at = part.id;
 				thought += part.tokens ?? 0;
-				// It came to its end without an end of thinking: there is nothing to suppress.
+				// It finished without an end of thinking, so there is nothing to suppress.
 				if (part.final) return { stop: 'complete' };
-				// What is cut off by its length does not want to end: it goes on, as far as it can.
+				// A truncated generation did not try to end: continue it as far as possible.
 				if (part.finish === 'length' && (part.tokens ?? 0) > 0) continue;
 			}
 			if (thought >= params.minTokens || waits >= params.waits) break;
@@ -52,7 +52,7 @@ export const budgetForcing: Strategy<BudgetForcingParams> = {
 		const closing = { text: `${end}${forced}`, role: 'thought', label: 'End of thinking' } as const;
 		const closed = await next(search, at, () => [search.add({ parents: [at], ...closing })]);
 		const ended = closed?.id ?? at;
-		// The limit of a completion is for the answer alone: the thinking had its own.
+		// The completion limit applies to the answer only; the thinking has its own.
 		const sampling = { maxTokens: params.maxTokens + search.sampling.maxTokens };
 		const answer = await next(search, ended, () => search.generate(ended, { unit: 'completion', sampling }));
 		return { stop: answer === undefined ? 'exhausted' : 'complete' };
@@ -63,7 +63,7 @@ function thinking(search: Search, node: number, end: string, maxTokens: number) 
 	return search.generate(node, { unit: 'completion', role: 'thought', stop: [end], sampling: { maxTokens } });
 }
 
-/** What follows in the tree already, when the search goes on; else what is made. */
+/** The existing child, when a search is continued; otherwise a new one. */
 async function next(
 	search: Search,
 	node: number,

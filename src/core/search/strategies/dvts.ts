@@ -23,8 +23,8 @@ const params = v.strictObject({
 type Params = v.InferOutput<typeof params>;
 
 /**
- * Diverse verifier tree search (Beeching, Tunstall and Rush 2024): the first steps are divided among `width` subtrees, and
- * each goes on greedily with the best of its own next steps, so that no subtree is crowded out by another.
+ * Diverse verifier tree search (Beeching, Tunstall and Rush 2024): the first steps are divided among `width` subtrees,
+ * and each one continues greedily with the best of its own next steps, so that no subtree crowds out another.
  */
 export const dvts: Strategy<Params> = {
 	name: 'dvts',
@@ -60,7 +60,7 @@ export const dvts: Strategy<Params> = {
 	},
 };
 
-/** The one of greatest value; the others are pruned. */
+/** Returns the highest-valued node and prunes the others. */
 async function best(search: Search, leaves: readonly TreeNode[], p: Params): Promise<TreeNode> {
 	const distinct = mergeAlike(search, leaves);
 	await valueSteps(search, distinct, p.lookahead);
@@ -74,7 +74,7 @@ async function best(search: Search, leaves: readonly TreeNode[], p: Params): Pro
 	return head.node;
 }
 
-/** Open leaves of each subtree that has not ended. First steps belong to subtrees by their place, `expansions` to each. */
+/** Open leaves of each unfinished subtree. First steps are assigned to subtrees by position, `expansions` to each. */
 function leftOff(search: Search, { expansions }: Params): TreeNode[][] {
 	const { tree, root } = search;
 	const place = new Map((tree.node(root) as TreeNode).children.map((child, i) => [child, Math.floor(i / expansions)]));

@@ -23,7 +23,10 @@ const paramsSchema = v.strictObject({
 });
 export type GraphOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
 
-/** The paper's operations Generate, Score, KeepBestN, Aggregate and Refine (Improve), in its order for merging tasks. */
+/**
+ * The operations Generate, Score, KeepBestN, Aggregate and Refine (Improve) of the paper, in its order for merging
+ * tasks.
+ */
 export const graphOfThoughts: Strategy<GraphOfThoughtsParams> = {
 	name: 'graph-of-thoughts',
 	title: 'Graph of Thoughts',
@@ -65,7 +68,7 @@ async function keepBest(
 	return order.slice(0, n);
 }
 
-/** Aggregate: several thoughts become one, which has all of them as its parents. */
+/** Aggregate: combines several thoughts into one that has all of them as parents. */
 function aggregate(search: Search, best: readonly Valued[], params: GraphOfThoughtsParams): Promise<number[]> {
 	const parents = best.map(({ id }) => id);
 	const thoughts = numbered(
@@ -76,7 +79,7 @@ function aggregate(search: Search, best: readonly Valued[], params: GraphOfThoug
 	return made(search, parents[0] as number, { role: 'aggregate', parents, messages }, params.attempts);
 }
 
-/** Refine: each round improves what the last one made. */
+/** Refine: each round improves the result of the previous one. */
 async function refine(search: Search, thought: number, params: GraphOfThoughtsParams): Promise<number[]> {
 	const improved: number[] = [];
 	for (let round = 1; round <= params.refine; round++) {
@@ -103,7 +106,7 @@ function valuesOf(search: Search, thoughts: readonly number[], params: GraphOfTh
 	});
 }
 
-/** Whole solutions after a node, those that are in the tree already first. */
+/** Whole solutions after a node, starting with those already in the tree. */
 async function made(
 	search: Search,
 	node: number,

@@ -44,7 +44,7 @@ const params = v.strictObject({
 });
 type Params = v.InferOutput<typeof params>;
 
-/** Monte-Carlo tree search over steps: UCT (Kocsis and Szepesvári 2006) or PUCT (Silver et al. 2017). */
+/** Monte Carlo tree search over steps: UCT (Kocsis and Szepesvári 2006) or PUCT (Silver et al. 2017). */
 export const mcts: Strategy<Params> = {
 	name: 'mcts',
 	title: 'Monte Carlo Tree Search',
@@ -66,7 +66,7 @@ export const mcts: Strategy<Params> = {
 		let solved = false;
 		const simulate = async () => {
 			while (left > 0 && !solved && isOpen(root, search.tree)) {
-				// Where all that it comes to is known already, nothing else would ever have its turn.
+				// If everything is known already, nothing else would ever get a turn.
 				const breath = search.breathe();
 				if (breath !== null) await breath;
 				if (left <= 0) break;
@@ -101,7 +101,7 @@ export const mcts: Strategy<Params> = {
 	},
 };
 
-/** Goes down from a node by the tree policy to one without open children; `path` takes the way there. */
+/** Descends from a node by the tree policy to a node without open children; the path is appended to `path`. */
 function selectLeaf(search: Search, policy: TreePolicy, from: TreeNode, path: number[]): TreeNode {
 	let [parent, node]: [TreeNode | null, TreeNode] = [null, from];
 	for (let next: TreeNode | null = from; next !== null; next = policy.best(node)) {
@@ -129,15 +129,18 @@ async function expand(search: Search, node: TreeNode, { expansions, depth }: Par
 	mergeAlike(search, children);
 }
 
-/** The value that a leaf has already; null: it has to be evaluated. */
+/** The known value of a leaf; null if it must be evaluated. */
 function knownValue(search: Search, { evaluation }: Params, leaf: TreeNode): number | null {
 	if (!leaf.final && evaluation === 'rollout') return null;
 	const scorer = leaf.final ? chooser(search) : search.guide;
-	// That it has no value is known as well.
+	// Having no value is known as well.
 	return scorer !== null && leaf.scores.has(scorer.name) ? (leaf.scores.get(scorer.name) ?? 0) : null;
 }
 
-/** A leaf's value: the judge's where it is final, else the guide's or that of completions sampled from it; 0: none. */
+/**
+ * Value of a leaf: that of the judge if it is final, otherwise of the guide or of completions sampled from it; 0 if
+ * there is none.
+ */
 async function evaluate(search: Search, { evaluation, rollouts }: Params, leaf: TreeNode): Promise<number> {
 	if (leaf.final || evaluation === 'value') return (await search.evaluate([leaf.id]))[0] ?? 0;
 	const ends = await search.generate(leaf.id, { n: rollouts, unit: 'completion', label: aside.rollout });
@@ -145,7 +148,7 @@ async function evaluate(search: Search, { evaluation, rollouts }: Params, leaf: 
 	return values.length === 0 ? 0 : values.reduce<number>((sum, value) => sum + (value ?? 0), 0) / values.length;
 }
 
-/** A value for each node of a path, root first: it loses by the discount with each step up. */
+/** Returns a value for each node of a path, root first, multiplied by the discount with each step up. */
 function discounted(value: number, length: number, discount: number): number[] {
 	const values = new Array<number>(length);
 	for (let i = length - 1; i >= 0; i--) {
@@ -155,7 +158,7 @@ function discounted(value: number, length: number, discount: number): number[] {
 	return values;
 }
 
-/** From the root on to the most visited child, of several to the one of greater Q, as far as there are completions below. */
+/** Descends from the root to the most visited child, ties by Q, as long as there are completions below. */
 function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 	const { tree, root } = search;
 	const ends = new Set(finals.flatMap(({ id }) => tree.pathTo(id)));
@@ -170,7 +173,7 @@ function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 		});
 	}
 	if (node.final) return { best: node.id, answer: node.answer, value: finalValue(search, node) };
-	// Only completions that were sampled to value the leaf, or nothing that is final yet.
+	// Only completions sampled to value the leaf, or nothing final yet.
 	const below = finals.filter(({ parents }) => parents[0] === node.id);
 	return below.length > 0
 		? bestFinal(search, below)

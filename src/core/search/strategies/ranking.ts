@@ -5,11 +5,11 @@ import type { Conclusion } from '../strategy.ts';
 
 export interface Valued {
 	readonly id: number;
-	/** null: it has none. */
+	/** null if there is none. */
 	readonly value: number | null;
 }
 
-/** Best first; without a value last; of equals the one that was made first. */
+/** Orders by value, best first; nodes without a value come last, ties in order of creation. */
 export function ranked(nodes: readonly number[], values: readonly (number | null)[]): Valued[] {
 	return nodes
 		.map((id, i) => ({ id, value: values[i] ?? null }))
@@ -17,19 +17,19 @@ export function ranked(nodes: readonly number[], values: readonly (number | null
 }
 
 /**
- * Children that a search which goes on has made already. Who branches from a node wants others beside them, so that of this
- * node there are none.
+ * Children made earlier, when a search is continued. A branch from a node should add siblings, so for that node the
+ * list is empty.
  */
 export function madeChildren(search: Search, node: number): readonly number[] {
 	return node === search.root && node !== 0 ? [] : (search.tree.node(node)?.children ?? []);
 }
 
-/** Those of them that were not pruned. */
+/** Those that were not pruned. */
 export function openChildren(search: Search, node: number): number[] {
 	return madeChildren(search, node).filter((id) => search.tree.node(id)?.pruned === null);
 }
 
-/** Of nodes with one text (white space aside) the first is kept; the others are merged into it. */
+/** Keeps the first of nodes with the same text (ignoring whitespace) and merges the others into it. */
 export function distinct(search: Search, nodes: readonly number[]): number[] {
 	const first = new Map<string, number>();
 	const kept: number[] = [];
@@ -45,7 +45,7 @@ export function distinct(search: Search, nodes: readonly number[]): number[] {
 	return kept;
 }
 
-/** Values by the guide, or by the one who chooses; nodes that it valued before keep their value. */
+/** Values by the guide, or by the selecting scorer; nodes that already have a value keep it. */
 export async function valuesByScorer(
 	search: Search,
 	nodes: readonly number[],
@@ -58,7 +58,7 @@ export async function valuesByScorer(
 	return nodes.map((id) => (values.has(id) ? values.get(id) : search.tree.node(id)?.scores.get(scorer.name)) ?? null);
 }
 
-/** The final node of the greatest value by a scorer's name; when none has one, as any search concludes. */
+/** The final node with the highest value of the named scorer; without values, the default conclusion. */
 export function bestByScore(search: Search, scorer: string): Conclusion {
 	const finals = finalsOf(search);
 	const [best] = ranked(

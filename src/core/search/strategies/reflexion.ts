@@ -34,7 +34,7 @@ const paramsSchema = v.strictObject({
 });
 export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 
-/** Draft, then tools and revision in turns, until the critique is empty, nothing improves, or the rounds are over. */
+/** Draft, then tools and revisions in turn, until the critique is empty, nothing improves, or all rounds are done. */
 export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({
 	name: 'reflexion',
 	title: 'Reflexion with tools',
@@ -66,9 +66,9 @@ export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionP
 	},
 });
 
-/** What came of the queries of one round. */
+/** Results of the queries of one round. */
 interface Found {
-	/** Nodes that the revision rests on. */
+	/** Nodes that the revision depends on. */
 	readonly nodes: readonly number[];
 	readonly failed: readonly ToolRun[];
 	readonly repeated: readonly string[];
@@ -78,7 +78,7 @@ class Agent {
 	readonly #search: Search;
 	readonly #tools: readonly AgentTool[];
 	readonly #params: ReflexionParams;
-	/** Asked for with an answer, and not put to the tools yet. */
+	/** Queries requested with an answer and not run yet. */
 	readonly #queries = new Map<number, readonly AgentQuery[]>();
 	#retries: number;
 	#toolRetries: number;
@@ -96,13 +96,13 @@ class Agent {
 		return reply === null ? null : this.#add([this.#search.root], 'draft', reply);
 	}
 
-	/** Nothing is missing, nothing is too much, and what it cites holds. */
+	/** Nothing is missing or superfluous, and all citations are supported. */
 	isGoodEnough({ id }: TreeNode): boolean {
 		const critique = critiqueOf(this.#search.tree, id);
 		return critique !== null && itemsOf(critique).length === 0 && faultsOf(this.#check(id)) === 0;
 	}
 
-	/** A point of the critique was taken up, or the citations hold better. */
+	/** A point of the critique was addressed, or more citations are supported. */
 	isBetter(revised: TreeNode, before: TreeNode): boolean {
 		const { tree } = this.#search;
 		const [is, was] = [this.#check(revised.id), this.#check(before.id)];
@@ -113,7 +113,7 @@ class Agent {
 		);
 	}
 
-	/** Puts the queries of an answer to the tools, all at a time; a query that was put before is not put again. */
+	/** Runs the queries of an answer concurrently; a repeated query is not run again. */
 	async ask(answer: TreeNode): Promise<Found> {
 		const { tree } = this.#search;
 		const before = new Map(toolRunsOf(tree).map((run) => [keyOf(run.tool, run.query), run]));
@@ -189,7 +189,7 @@ class Agent {
 			});
 			if (this.#retries === 0) return null;
 			this.#retries--;
-			// The last one alone: what does not fit must not fill the context.
+			// The last reply only: malformed replies must not fill the context.
 			conversation = [...messages, assistant(text.slice(0, 4000)), user(mendPrompt(reply))];
 		}
 	}
@@ -223,13 +223,13 @@ class Agent {
 		return node;
 	}
 
-	/** The answer that stands in tags, where the question has asked for one; the result of prose is all of it. */
+	/** The answer in tags, if the question requests one; a prose result is the whole answer. */
 	#stated(text: string): string | null {
 		const { tags } = this.#search;
 		return tags.answer !== null && text.includes(tags.answer[0]) ? this.#search.answerIn(text) : null;
 	}
 
-	/** Each query with its tool; without one it goes to all that search. */
+	/** Each query with its tool; a query without one goes to all search tools. */
 	#callsOf(id: number): { readonly tool: string; readonly query: string }[] {
 		if (this.#tools.length === 0) return [];
 		const calls = (this.#queries.get(id) ?? []).flatMap(({ tool, query }) => {
@@ -256,7 +256,7 @@ class Agent {
 				return;
 			} catch (error) {
 				const failure = Failure.from(error);
-				// Whoever ended the search ended the tool: the next operator says so, and the query stays open.
+				// The end of the search cancelled the tool: the next operator reports it, and the query stays open.
 				if (failure.reason === 'cancelled') return;
 				const again = passing.has(failure.reason) && this.#toolRetries > 0;
 				if (!again) {
@@ -274,7 +274,7 @@ class Agent {
 		this.#search.note({ t: 'tool', id, name, arguments: { query }, error });
 	}
 
-	/** Against all that was found by now. */
+	/** Checks against everything found so far. */
 	#check(id: number): CitationCheck {
 		const { tree } = this.#search;
 		const text = tree.node(id)?.text ?? '';
@@ -292,5 +292,5 @@ const faultsOf = ({ references, dangling }: CitationCheck): number =>
 const supportedIn = ({ references }: CitationCheck): number =>
 	references.filter(({ supported }) => supported === true).length;
 
-/** Queries that differ in spaces alone are one. */
+/** Queries that differ only in spaces are the same. */
 const keyOf = (tool: string, query: string): string => `${tool}\n${query.trim().replace(/\s+/g, ' ')}`;

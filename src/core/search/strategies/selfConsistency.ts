@@ -10,7 +10,7 @@ const params = v.strictObject({
 	temperature: v.optional(real('Sampling temperature. Default: that of the search', 0, 10)),
 });
 
-/** Self-consistency (Wang et al. 2023): sample n completions; the answer that the most of them state. */
+/** Self-consistency (Wang et al. 2023): samples n completions and returns the most frequent answer. */
 export const selfConsistency: Strategy<v.InferOutput<typeof params>> = {
 	name: 'self-consistency',
 	title: 'Self-consistency',

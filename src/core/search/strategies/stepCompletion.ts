@@ -15,8 +15,8 @@ const paramsSchema = v.strictObject({
 export type StepCompletionParams = v.InferOutput<typeof paramsSchema>;
 
 /**
- * Section 3.3 of the paper: from each step s_i of a solution N completions are made; how many of them reach the right answer
- * labels the step (search/export/stepLabels.ts makes the labels of the tree).
+ * Section 3.3 of the paper: N completions are sampled from each step s_i of a solution; the number that reaches the
+ * correct answer labels the step (search/export/stepLabels.ts computes the labels from the tree).
  */
 export const stepCompletion: Strategy<StepCompletionParams> = {
 	name: 'step-completion',

@@ -36,7 +36,7 @@ const paramsSchema = v.strictObject({
 });
 export type TokenForkingParams = v.InferOutput<typeof paramsSchema>;
 
-/** An alternative token that has not been tried. */
+/** An untried alternative token. */
 interface Alternative {
 	/** Node that it would follow. */
 	readonly after: number;
@@ -93,7 +93,7 @@ export const tokenForking: Strategy<TokenForkingParams> = {
 	},
 };
 
-/** All that could be tried, the most probable first: at each token that asks for a fork what was not taken there. */
+/** All untried alternatives, most probable first: the tokens not taken at each fork. */
 function alternatives(search: Search, params: TokenForkingParams, criterion: ForkCriterion): Alternative[] {
 	const open: Alternative[] = [];
 	for (const { id, parents } of nodesBelow(search)) {
@@ -118,7 +118,7 @@ function firstToken(search: Search, id: number): string {
 	return search.tokensOf(id)?.text[0] ?? search.tree.node(id)?.text ?? '';
 }
 
-/** Nodes below the one that the search began from, oldest first. */
+/** Nodes below the start of the search, oldest first. */
 function nodesBelow(search: Search) {
 	const below = new Set([search.root]);
 	return search.tree.nodes.filter(({ id, parents, pruned }) => {
@@ -136,7 +136,7 @@ const forkWords = 'Fork: ';
 const forkLabel = (token: string, instead: string) =>
 	`${forkWords}${JSON.stringify(token)} instead of ${JSON.stringify(instead)}`;
 
-/** Over the tokens of a completion, the forced ones included; null: not told. */
+/** Mean over the tokens of a completion, including forced ones; null if unknown. */
 function meanLogprob(search: Search, end: number): number | null {
 	let [sum, count] = [0, 0];
 	for (const id of search.tree.pathTo(end)) {

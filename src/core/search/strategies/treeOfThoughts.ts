@@ -53,7 +53,7 @@ export const treeOfThoughts: Strategy<TreeOfThoughtsParams> = {
 
 const scorerNames = { value: 'value prompt', vote: 'vote' } as const;
 
-/** Algorithm 1, ToT-BFS: of all thoughts after the kept states the b best are kept, T times. */
+/** Algorithm 1, ToT-BFS: keeps the b best of all states after the kept ones, T times. */
 async function breadthFirst(search: Search, params: TreeOfThoughtsParams): Promise<StrategyEnd> {
 	let states: Valued[] = [{ id: search.root, value: null }];
 	for (let step = 1; step <= params.depth && !states.every(({ id }) => isFinal(search, id)); step++) {
@@ -77,7 +77,9 @@ async function breadthFirst(search: Search, params: TreeOfThoughtsParams): Promi
 	return ends === undefined ? { stop: 'exhausted' } : { stop: 'complete', best: ends, value: best.value };
 }
 
-/** Algorithm 2, ToT-DFS: the most promising thought first, back where no thought is above the threshold. */
+/**
+ * Algorithm 2, ToT-DFS: follows the most promising thought first and backtracks if no thought is above the threshold.
+ */
 async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise<StrategyEnd> {
 	const outputs: Valued[] = [];
 	const visit = async (state: Valued, step: number): Promise<void> => {
@@ -102,7 +104,7 @@ async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise
 	return { stop: outputs.length >= params.solutions ? 'solved' : 'exhausted' };
 }
 
-/** G(p, s, k): thoughts after a state, sampled or proposed; those that are in the tree already, if there are any. */
+/** G(p, s, k): thoughts after a state, sampled or proposed, or those already in the tree. */
 async function thoughts(search: Search, state: number, params: TreeOfThoughtsParams): Promise<number[]> {
 	const there = openChildren(search, state);
 	if (there.length > 0) return there;

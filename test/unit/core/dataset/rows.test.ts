@@ -54,8 +54,8 @@ describe('rows of a dataset', () => {
 		['null', /line 3, is not a JSON object\./],
 		['{"question":"x","answer":"y"}', /line 3, has no column "prompt" \(it has question, answer\)\./],
 		['{"prompt":"x"}', /line 3, has no column "answer"/],
-		['{}', /line 3, has no column "prompt" \(it has none\)/],
-		['{"prompt":3,"answer":"y"}', /"prompt" that is neither a string nor messages of system and user/],
+		['{}', /line 3, has no column "prompt" \(it has no columns\)/],
+		['{"prompt":3,"answer":"y"}', /"prompt" that is neither a string nor a list of system and user messages/],
 		[
 			'{"prompt":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}],"answer":"y"}',
 			/neither a string nor/,
@@ -63,7 +63,7 @@ describe('rows of a dataset', () => {
 		['{"prompt":" ","answer":"y"}', /an empty "prompt"/],
 		['{"prompt":"x","answer":{}}', /"answer" that cannot be compared/],
 		['{"prompt":"x","answer":" "}', /"answer" that cannot be compared/],
-		['{"prompt":"x","answer":"y","solution":3}', /"solution" that is not a text/],
+		['{"prompt":"x","answer":"y","solution":3}', /"solution" that is not a string/],
 		['{"prompt":"x<eos>","answer":"y"}', /reserved symbol <eos>/],
 		['{"__proto__":{"prompt":"x","answer":"y"}}', /has no column "prompt"/],
 	];
@@ -139,8 +139,8 @@ describe('a source of rows', () => {
 	});
 
 	it('refuses an empty side', () => {
-		assert.throws(() => rowsSource('f', { training: [], heldOut: rows }), /no row to train on/);
-		assert.throws(() => rowsSource('f', { training: rows, heldOut: [] }), /no row to hold out/);
+		assert.throws(() => rowsSource('f', { training: [], heldOut: rows }), /no rows to train on/);
+		assert.throws(() => rowsSource('f', { training: rows, heldOut: [] }), /no rows to hold out/);
 	});
 });
 

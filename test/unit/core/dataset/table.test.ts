@@ -238,5 +238,5 @@ test('an answer inside of an object is found, as verl has it', () => {
 	};
 	const guessed = guessMapping(columnsOf([row]), [row]);
 	assert.deepEqual([guessed.prompt, guessed.answer, guessed.solution], ['prompt', 'reward_model.ground_truth', null]);
-	assert.ok(guessed.because.includes('answer: "reward_model" holds a "ground_truth"'));
+	assert.ok(guessed.because.includes('answer: "reward_model" contains a "ground_truth"'));
 });

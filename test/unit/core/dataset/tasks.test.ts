@@ -332,7 +332,7 @@ describe('task settings', () => {
 
 	it('refuses settings that do nothing or make no task', () => {
 		invalid({ task: 'addition', modulus: 3 }, /"addition" has no setting "modulus".*digits, subtraction/);
-		invalid({ task: 'countdown', terms: 8, largest: 20 }, /hardly any problems\. Choose a "largest" of at least 40/);
+		invalid({ task: 'countdown', terms: 8, largest: 20 }, /almost no problems\. Choose a "largest" of at least 40/);
 		invalid({ task: 'base-conversion', base: 10 }, /base 10/);
 		invalid({ task: 'arithmetic', terms: 8, largest: 1_000_000 }, /exact/);
 	});

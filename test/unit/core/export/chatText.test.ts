@@ -88,6 +88,6 @@ describe('prompts that a chat template has made', () => {
 		assert.deepEqual(made(marked, '2<|im_end|>\n'), [[user('q')], [assistant('2')]]);
 		assert.deepEqual(made('1+1=', '2'), ['1+1=', '2']);
 		assert.deepEqual(made([user('q')], [assistant('2')]), [[user('q')], [assistant('2')]]);
-		assert.match(String(made('user\na\nuser\nb\nassistant\n', '2')), /cannot be told apart/);
+		assert.match(String(made('user\na\nuser\nb\nassistant\n', '2')), /cannot be split into messages/);
 	});
 });

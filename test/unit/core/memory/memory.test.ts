@@ -296,7 +296,7 @@ describe('the estimate of a recipe', () => {
 		assert.match(notes({}), /Assumes prompts of 256 tokens/);
 		assert.match(notes({}), /as long as "maxLength" \(1024 tokens\)/);
 		assert.equal(notes({}, { promptTokens: 100, textTokens: 200 }), '');
-		assert.match(notes({ pytorch: { processes: 2 } }), /was not measured/);
+		assert.match(notes({ pytorch: { processes: 2 } }), /not measured/);
 		assert.match(notes({ pytorch: { lora: { targets: ['q_proj'] } } }), /an adapter on every matrix/);
 		const odd = shapeOfConfig({ ...published[0]?.[2], model_type: 'strange' }, 'config');
 		assert.match(notes({}, { model: odd }), /The family "strange" is not known here/);
@@ -337,7 +337,7 @@ describe('the estimate of a recipe', () => {
 		assert.ok(grpo);
 		assert.match(stageText(grpo), /^Stage 2 \(grpo\): \d+ GiB in the backward pass, 128 rows of 512 tokens$/);
 		assert.match(partsText(grpo.parts), /^(logits|activations) \d+ GiB, .*weights 1\.8 GiB/);
-		assert.match(totalText(estimate), /^The run takes about \d+ GiB, and the GPU has 80\.0 GiB: it does not fit\.$/);
-		assert.match(totalText({ ...estimate, deviceBytes: null, fits: null }), /^The run takes about \d+ GiB\.$/);
+		assert.match(totalText(estimate), /^The run needs about \d+ GiB, and the GPU has 80\.0 GiB: it does not fit\.$/);
+		assert.match(totalText({ ...estimate, deviceBytes: null, fits: null }), /^The run needs about \d+ GiB\.$/);
 	});
 });

@@ -87,6 +87,6 @@ describe('the metric catalog', () => {
 			describeMetric('reward_std').explanation,
 			/sample standard deviation \(n - 1\) of their own group plus 1e-4/,
 		);
-		assert.match(describeMetric('reward_std', { scaleRewards: 'none' }).explanation, /nothing divides them/);
+		assert.match(describeMetric('reward_std', { scaleRewards: 'none' }).explanation, /without dividing by the SD/);
 	});
 });

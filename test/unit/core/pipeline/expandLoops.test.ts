@@ -153,7 +153,7 @@ describe('a loop while accuracy rises', () => {
 			message('mesure'),
 			/"rising" names the stage "mesure", but the loop has no such stage: did you mean "measure"\?/,
 		);
-		assert.match(message('search'), /which measures no held-out accuracy/);
+		assert.match(message('search'), /which does not measure held-out accuracy/);
 		const skipIf = { stage: 'base', heldOutAccuracy: 0.9 };
 		assert.match(message('measure', { skipIf }), /skips its stages by "rising", but this stage has its own "skipIf"/);
 	});
@@ -170,7 +170,7 @@ describe('a loop is refused', () => {
 			'with a stage of a round that there is not',
 			[base, { ...loop, stages: [exporting, { ...learn, from: 'learn-3' }] }],
 			'stages[1].stages[0].from',
-			/the loop "round" has none: its stages are search, learn/,
+			/the loop "round" has no such stage: its stages are search, learn/,
 		],
 		[
 			'with a stage of a later round than there is',

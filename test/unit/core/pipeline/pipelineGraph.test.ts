@@ -140,7 +140,7 @@ describe('compiling', () => {
 		const states = byName(state('rl', { outputs: cold.outputs }), state('solve'));
 		assert.throws(() => artefactsOf(story, stage('head'), states, pathOf), {
 			reason: 'missing',
-			message: /"labels" of the stage "head" takes them of "solve", which has made no labels/,
+			message: /"labels" of the stage "head" takes its input from "solve", which produces no labels/,
 		});
 	});
 

@@ -44,7 +44,7 @@ test('another token in a place: what is before it, it, and what is known of both
 
 test('nobody branches where the policy cannot go on, or where tokens are not those of the text', () => {
 	assert.equal(whyNoBranch(told, true), null);
-	assert.match(whyNoBranch(told, false) ?? '', /does not go on/);
+	assert.match(whyNoBranch(told, false) ?? '', /cannot continue/);
 	assert.match(whyNoBranch(sample(), true) ?? '', /were not recorded/);
 	assert.match(whyNoBranch({ ...told, text: '<think>42' }, true) ?? '', /do not match the text/);
 	const cut = { ...told, text: '4' };

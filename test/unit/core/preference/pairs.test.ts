@@ -78,7 +78,7 @@ test('what is wrong with a file is said with its line', () => {
 	const cases: readonly [string, RegExp][] = [
 		[`${good}\n\n[1]`, /pairs\.jsonl, line 3: is not a JSON object\..*three strings on each line/],
 		[`${good}\n{"prompt": "p", "chosen": "a"}`, /line 2: has no column "rejected"/],
-		[`{"prompt": "p", "chosen": [], "rejected": "b"}`, /line 1: "chosen" is not a text/],
+		[`{"prompt": "p", "chosen": [], "rejected": "b"}`, /line 1: "chosen" is not a string/],
 		[`{"chosen": "a", "rejected": "b"}`, /line 1: has no column "prompt"/],
 		['', /has no pairs/],
 		['{"prompt": "p", "chosen": "a", "rejected": "a"}', /no pair whose completions differ/],

@@ -79,7 +79,7 @@ describe('research by Reflexion', () => {
 		];
 		const { outcome, asked, faults } = await research([...bad, reply({ answer: 'At last.' })]);
 		assert.deepEqual([outcome.stop, outcome.answer, asked.length], ['solved', 'At last.', 5]);
-		assert.match(faults[0] ?? '', /^The draft does not fit, retrying: The reply has no JSON object with "answer"/);
+		assert.match(faults[0] ?? '', /^The draft is malformed, retrying: The reply has no JSON object with "answer"/);
 		assert.match(faults[1] ?? '', /- reflection\.missing: must be a list of strings/);
 		assert.match(faults[2] ?? '', /- answer: must not be empty\n.*- reflection: .*\n- search_queries: must be a list/s);
 		assert.match(faults[3] ?? '', /ends inside the object/);

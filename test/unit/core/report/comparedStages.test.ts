@@ -43,7 +43,7 @@ describe('two evaluations held against each other', () => {
 
 	it('need questions that both have, with something to measure', () => {
 		assert.deepEqual(compareStages(high, low, { measure: 'format' }), {
-			reason: '0 in common: too few to compare',
+			reason: '0 questions in common: too few to compare',
 		});
 		assert.ok('reason' in compareStages(high, { ...low, questions: new Map() }, {}));
 	});
@@ -132,7 +132,7 @@ describe('what each stage bought', () => {
 		const [, claims] = tablesOf(report.sections);
 		assert.deepEqual(
 			claims?.columns.map(({ title }) => title),
-			['claim', 'of', 'measure', 'seed 1', 'seed 2', 'seed 3', 'came out'],
+			['claim', 'of', 'measure', 'seed 1', 'seed 2', 'seed 3', 'held'],
 		);
 		assert.deepEqual(
 			claims?.rows.map((row) => row.at(-1)),

@@ -55,7 +55,7 @@ describe('the report of a run', () => {
 			],
 		);
 		const [row] = pairs?.rows ?? [];
-		assert.deepEqual([row?.[0], row?.[1], row?.[3], row?.[4]], ['second against first', '12', '6', '0']);
+		assert.deepEqual([row?.[0], row?.[1], row?.[3], row?.[4]], ['second vs. first', '12', '6', '0']);
 		assert.match(row?.[2] ?? '', /^\+0\.500 \(0\.\d+ to 0\.\d+\)$/);
 		const other = { ...madeEvaluation('third', 9), problems: { name: 'other', hash: 'other' } };
 		const apart = runReport(madeRun({ evaluations: [madeEvaluation('first', 3), other] }), now);
@@ -109,7 +109,7 @@ describe('the report of a run', () => {
 		const section = long.sections.find(({ title }) => title === 'Rollouts')?.sections?.[0] as ReportSection;
 		const think = section.blocks.find((block) => block.kind === 'text' && block.title === 'Thinking');
 		assert.ok(think?.kind === 'text' && think.text.length === 8000);
-		assert.equal(think.note, 'The first 8000 of 10000 characters.');
+		assert.equal(think.note, 'First 8000 of 10000 characters.');
 	});
 });
 
@@ -171,7 +171,7 @@ describe('the report of a pipeline', () => {
 		);
 		assert.deepEqual(
 			tables(compared)[1]?.rows.map(([title]) => title),
-			['cold: second against cold: first', 'test against cold: first', 'test against cold: second'],
+			['cold: second vs. cold: first', 'test vs. cold: first', 'test vs. cold: second'],
 		);
 		assert.deepEqual(
 			compared.sections?.map(({ title }) => title),

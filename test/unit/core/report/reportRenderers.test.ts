@@ -189,7 +189,7 @@ describe('parts of reports', () => {
 		assert.deepEqual(cutText('T', 'short', 10), { kind: 'text', title: 'T', text: 'short' });
 		const cut = cutText('T', `abc${'😀'.repeat(5)}`, 6);
 		assert.equal(cut.text, 'abc😀');
-		assert.equal(cut.note, 'The first 5 of 13 characters.');
+		assert.equal(cut.note, 'First 5 of 13 characters.');
 	});
 
 	it('what acts unseen is shown', () => {

@@ -19,7 +19,7 @@ test('a judge is told the form of its verdict, which is read back', () => {
 		[{ value: 0 }, { value: 0.45 }, { value: 1 }],
 	);
 	for (const verdict of ['10.5', '-1', 'good']) {
-		assert.match((read(`VERDICT c0de: ${verdict}`) as { fault: string }).fault, /no number from 0 to 10/);
+		assert.match((read(`VERDICT c0de: ${verdict}`) as { fault: string }).fault, /not a number from 0 to 10/);
 	}
 });
 

@@ -55,7 +55,7 @@ test('a policy that gives nothing at all ends the search as failed', async () =>
 			() => new FunctionPolicy(() => nothing),
 			({ outcome, message, totals }, name, events) => {
 				assert.deepEqual([outcome.stop, totals.nodes], ['policy', 0], name);
-				assert.match(message ?? '', nothing instanceof Failure ? /server is gone.*Start it/ : /gave nothing/);
+				assert.match(message ?? '', nothing instanceof Failure ? /server is gone.*Start it/ : /returned nothing/);
 				assert.ok(faults(events) > 0);
 			},
 		);
@@ -175,7 +175,7 @@ test('a scorer that throws, gives too few values or no number', async () => {
 			({ outcome, message, tree }, name) => {
 				if (name === 'self-consistency') return;
 				assert.equal(outcome.stop, 'scorer', name);
-				assert.match(message ?? '', /The scorer odd (failed: out of memory|gave 0 values)/);
+				assert.match(message ?? '', /The scorer odd (failed: out of memory|returned 0 values)/);
 				assert.ok(tree.nodes.length > 1, 'what there was is kept');
 			},
 			{ guide: odd },

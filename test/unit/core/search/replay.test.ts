@@ -229,12 +229,12 @@ test('a person edits a step, forces a token, or branches, and the strategy goes 
 		for (const { id } of branched.tree.nodes.slice(tree.nodes.length))
 			assert.ok(branched.tree.pathTo(id).includes(step));
 
-		await assert.rejects(go({ action: 'edit', node: 0, text: 'x' }), /problem itself/);
+		await assert.rejects(go({ action: 'edit', node: 0, text: 'x' }), /problem node/);
 		await assert.rejects(go({ action: 'edit', node: step, text: '' }), /empty/);
 		await assert.rejects(go({ action: 'force', node: step, token: 99, text: 'x' }), /no token 99/);
 		await assert.rejects(go({ action: 'branch', node: 9999 }), /no node 9999/);
 		const final = tree.nodes.findIndex((node) => node.final);
-		await assert.rejects(go({ action: 'branch', node: final }), /nothing can follow/);
+		await assert.rejects(go({ action: 'branch', node: final }), /cannot be continued/);
 		await assert.rejects(
 			go({ action: 'force', node: final, token: 0, text: 'x' }),
 			/tokens of node \d+ were not recorded/,

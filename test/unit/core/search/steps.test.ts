@@ -88,7 +88,7 @@ test('a completion is cut into steps by each rule, whether the policy knows stop
 			assert.ok(nodes.slice(0, -1).every((node) => !node.final && node.answer === null && node.role === 'thought'));
 		}
 	}
-	assert.throws(() => stepRuleOf('verses' as StepSplit), /no rule "verses"/);
+	assert.throws(() => stepRuleOf('verses' as StepSplit), /Unknown rule "verses"/);
 	assert.throws(() => stepRuleOf('tokens-0'), /no rule/);
 });
 
@@ -250,7 +250,7 @@ test('a policy that cannot go on from a beginning is told so, before anything is
 	assert.equal(whole.outcome.answer, '1');
 	const late = await search(chain(), { policy });
 	assert.deepEqual([late.outcome.stop, late.totals.nodes], ['policy', 1]);
-	assert.match(late.message ?? '', /cannot go on/);
+	assert.match(late.message ?? '', /cannot continue/);
 });
 
 test('siblings have priors by their probability per token, together 1', async () => {
@@ -294,7 +294,7 @@ test('a search that cannot begin says why and what to do', async () => {
 			assert.match(error.toString(), message);
 			return true;
 		});
-	await fails({ strategy: 'worst-of-n' }, /no strategy "worst-of-n"\. Choose one of: best-of-n, .*mcts/);
+	await fails({ strategy: 'worst-of-n' }, /Unknown strategy "worst-of-n"\. Choose one of: best-of-n, .*mcts/);
 	await fails({ params: { k: 3 } }, /no parameter "k"\. It takes: n, weighted, temperature\./);
 	await fails({ params: { n: 0 } }, /The parameters of best-of-n are not right: n must be at least 1\./);
 	await fails({}, /no scorer\. Choose a judge/);

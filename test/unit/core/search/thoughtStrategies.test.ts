@@ -208,7 +208,7 @@ describe('budget forcing', () => {
 		assert.deepEqual([nothing.outcome.stop, nothing.outcome.answer], ['complete', null]);
 		await assert.rejects(
 			run({ strategy, problem: problem('p'), policy: thoughtPolicy(() => '', { prefix: false }) }),
-			/given beginning/,
+			/given prefix/,
 		);
 	});
 });

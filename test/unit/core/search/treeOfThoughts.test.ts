@@ -102,7 +102,7 @@ describe('tree of thoughts', () => {
 		const { tree, outcome } = await runSearch({ ...base, ...options });
 		assert.equal(tree.textOf(outcome.best?.at(-2) ?? 0), '0b\n3b\n');
 		const without = runSearch({ ...base, ...options, params: {} });
-		await assert.rejects(without, /takes instructions/);
+		await assert.rejects(without, /follows instructions/);
 	});
 
 	it('takes thoughts that are the same for one', async () => {

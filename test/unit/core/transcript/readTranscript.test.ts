@@ -164,7 +164,7 @@ describe('bad input', () => {
 			const file = read(text.slice(0, cut));
 			const messages = file.transcripts[0]?.messages ?? [];
 			assert.ok(messages.length >= 1 && messages.length < 8, `${cut}: ${messages.length}`);
-			assert.match(inWords(file.faults[0] as never), /^Line 57, column \d+: The list breaks off/);
+			assert.match(inWords(file.faults[0] as never), /^Line 57, column \d+: The list is incomplete/);
 		}
 	});
 
@@ -179,12 +179,12 @@ describe('bad input', () => {
 
 	test('what has no messages is refused with a sentence', () => {
 		refuses('', /log contains no list of messages\. .*Open a JSON/);
-		refuses('just words', /no list of messages/);
+		refuses('just words', /contains no list of messages/);
 		refuses('{"a": 1}', /No list of messages found/);
 		refuses('[1, 2, 3]', /Item 1 is neither/);
-		refuses('\0\u0001\ufffd'.repeat(1000), /no list of messages/);
-		refuses('[AIMessage(content=open("x").read())]', /Line 1, column 29: The list breaks off/);
-		refuses('[HumanMessage(content=__import__("os").system("true"))]', /no list of messages/);
+		refuses('\0\u0001\ufffd'.repeat(1000), /contains no list of messages/);
+		refuses('[AIMessage(content=open("x").read())]', /Line 1, column 29: The list is incomplete/);
+		refuses('[HumanMessage(content=__import__("os").system("true"))]', /contains no list of messages/);
 	});
 
 	test('what is no message among messages is a fault', () => {
@@ -195,11 +195,11 @@ describe('bad input', () => {
 
 	test('too long, too deep and too many end quickly', () => {
 		refuses('x'.repeat(transcriptLimits.characters + 1), /reads at most 33554432.*Copy the conversation/);
-		refuses('['.repeat(1_000_000), /no list of messages/);
-		refuses("[{'role':".repeat(200_000), /no list of messages/);
-		refuses("[{'role':<".repeat(200_000), /no list of messages/);
-		refuses(`[{"role": ${'"'.repeat(999_999)}`, /no list of messages/);
-		refuses(' '.repeat(5_000_000), /no list of messages/);
+		refuses('['.repeat(1_000_000), /contains no list of messages/);
+		refuses("[{'role':".repeat(200_000), /contains no list of messages/);
+		refuses("[{'role':<".repeat(200_000), /contains no list of messages/);
+		refuses(`[{"role": ${'"'.repeat(999_999)}`, /contains no list of messages/);
+		refuses(' '.repeat(5_000_000), /contains no list of messages/);
 		const many = read(
 			`[${'{"role":"user","content":""},'.repeat(transcriptLimits.messages + 5)}{"role":"user","content":""}]`,
 		);

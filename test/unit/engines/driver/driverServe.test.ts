@@ -65,7 +65,7 @@ it('a driver that nobody can join any more ends', async () => {
 	await driver.firstLine;
 	driver.process.stdin?.end();
 	assert.equal((await driver.exit).code, 2);
-	assert.match((await readRecord(run)).error?.message ?? '', /trainer's process is gone/);
+	assert.match((await readRecord(run)).error?.message ?? '', /trainer process has ended/);
 });
 
 it('a checkpoint is served by the engine that wrote it, and goes with who asked for it', async () => {

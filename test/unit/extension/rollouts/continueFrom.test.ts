@@ -73,7 +73,7 @@ test('a rollout goes on from a cut by the checkpoint nearest to its step, whose 
 	);
 	await assert.rejects(
 		continuing.generate({ ...request, prefix: '1'.repeat(5000) }, () => undefined),
-		/does not fit the context/,
+		/does not fit into the context/,
 	);
 	// At the end of its context it stops, and says that it was not its own end.
 	const full = await continuing.generate({ ...request, temperature: 1, maxTokens: 100_000 }, () => undefined);

@@ -129,7 +129,7 @@ test('faults of form are told once and missing tags together', () => {
 	);
 	const messages = faultMessages(repeated.trace);
 	assert.equal(new Set(messages).size, messages.length);
-	assert.ok(messages.some((message) => message.includes('occurs again')));
+	assert.ok(messages.some((message) => message.includes('occurs more than once')));
 });
 
 test('regions of any text lie in order, without overlap, and lose nothing that can be seen (seeded)', () => {

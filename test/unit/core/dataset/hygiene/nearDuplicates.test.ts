@@ -176,7 +176,7 @@ describe('facts of a dataset', () => {
 		assert.deepEqual(facts.prompt, { least: 1, median: 7, mean: 22 / 3, p95: 14, most: 14 });
 		assert.deepEqual(facts.solution, { least: 3, median: 3, mean: 3, p95: 3, most: 3 });
 		assert.deepEqual(facts.answerKinds, [
-			['whole number', 2],
+			['integer', 2],
 			['unknown', 1],
 		]);
 		assert.equal(facts.withSolution, 1);
@@ -186,7 +186,7 @@ describe('facts of a dataset', () => {
 	test('kinds of answers', () => {
 		const kinds = ['-7', '0.5', '3/4', '\\frac{1}{2}', 'x^2+1', 'B', '(C)', 'True', 'Paris', '25%', 'A cat (big)'];
 		assert.deepEqual(kinds.map(answerKind), [
-			'whole number',
+			'integer',
 			'number',
 			'number',
 			'expression',

@@ -51,7 +51,7 @@ describe('rows of problems', () => {
 		assert.equal(second?.row.completion, `<think>${neutralThought}</think><answer>2</answer>`);
 		assert.match(first?.row.prompt ?? '', /^A conversation .* User: a\. Assistant: $/s);
 		assert.equal(first?.row.answer, '1');
-		assert.equal(first?.label, 'row a, right answer');
+		assert.equal(first?.label, 'row a, correct answer');
 		assert.match(rows[1]?.label ?? '', /^row a, wrong answer \(.+\)$/);
 		assert.deepEqual(first?.place, { file: '/d.jsonl', line: 1 });
 	});

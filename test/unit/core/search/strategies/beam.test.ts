@@ -295,5 +295,5 @@ test('one completion needs no scorer', async () => {
 		const { outcome } = await one({ n: 1, weighted });
 		assert.deepEqual([outcome.best, outcome.value], [[0, 1], null]);
 	}
-	await assert.rejects(one({ n: 2 }), /there is no scorer/);
+	await assert.rejects(one({ n: 2 }), /no scorer is set/);
 });
