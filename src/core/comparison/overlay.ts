@@ -1,25 +1,25 @@
 import type { CurvePoints } from './runCurves.ts';
 
-/** Against what curves are drawn. Wall time counts from each run's first point. */
+/** The x axis of overlaid curves. Wall time counts from the first point of each run. */
 export const overlayAxes = ['step', 'tokens', 'time'] as const;
 export type OverlayAxis = (typeof overlayAxes)[number];
 
 /** Several runs on one axis. */
 export interface Overlay {
-	/** Every place of any run, ascending, each once. */
+	/** All x positions of any run, ascending, without duplicates. */
 	readonly x: Float64Array;
-	/** For each run, which row of `x` each of its points is; -1: the point has no place on this axis. */
+	/** For each run, the row of `x` for each of its points; -1 if the point has no position on this axis. */
 	readonly rows: readonly Int32Array[];
 }
 
-/** Where the points of a run lie on an axis; never falling, NaN where a point has no place. */
+/** The x positions of a run's points; nondecreasing, NaN for points without a position. */
 export function placesOf({ step, time, tokens }: CurvePoints, axis: OverlayAxis): Float64Array {
 	if (axis === 'step') return step;
 	if (axis === 'tokens') return rising(tokens, 0);
 	return rising(time, time[0] ?? 0);
 }
 
-/** A clock that was set back, or a count that began anew, does not turn the axis back. */
+/** A clock that was set back, or a counter that restarted, must not move backward on the axis. */
 function rising(values: Float64Array, start: number): Float64Array {
 	const places = new Float64Array(values.length);
 	let last = 0;
@@ -57,7 +57,10 @@ function rowsIn(x: Float64Array, places: Float64Array): Int32Array {
 	return rows;
 }
 
-/** A run's metric on the shared axis: NaN where the run has no point. Of points at one place the last counts. */
+/**
+ * A run's metric on the shared axis; NaN where the run has no point. Of points at the same position the last one
+ * counts.
+ */
 export function columnOn(overlaid: Overlay, run: number, values: Float64Array): Float64Array {
 	const column = new Float64Array(overlaid.x.length).fill(Number.NaN);
 	const rows = overlaid.rows[run];
@@ -69,7 +72,7 @@ export function columnOn(overlaid: Overlay, run: number, values: Float64Array): 
 	return column;
 }
 
-/** Metrics that at least two of the runs have, in the order in which they appear. */
+/** Metrics shared by at least two runs, in order of first appearance. */
 export function sharedNames(runs: readonly (readonly string[])[]): string[] {
 	const counts = new Map<string, number>();
 	for (const names of runs) for (const name of new Set(names)) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -1,27 +1,27 @@
-/** One key of the recipes with its value in each run. */
+/** A recipe key with its value in each run. */
 export interface RecipeRow {
 	/** `stages[1].learning_rate`. */
 	readonly key: string;
-	/** As JSON; null: the run's recipe does not have the key. */
+	/** As JSON; null if the recipe of the run lacks the key. */
 	readonly values: readonly (string | null)[];
 }
 
 export interface RecipeDiff {
 	/** Keys whose values differ between the runs that have a recipe. */
 	readonly changed: readonly RecipeRow[];
-	/** How many keys are the same. */
+	/** Number of keys with equal values. */
 	readonly same: number;
-	/** Runs without a recipe; their values are null throughout. */
+	/** Runs without a recipe; all of their values are null. */
 	readonly without: readonly number[];
-	/** Keys beyond those that were compared. */
+	/** Number of keys beyond the comparison limit. */
 	readonly cut: number;
 }
 
 const limits = { keys: 5000, value: 2000, depth: 30 } as const;
 
 /**
- * Resolved recipes side by side, key by key, in the order of the first that has the key.
- * @param recipes one a run; undefined: it has none
+ * Compares resolved recipes key by key, in the order of the first recipe that has the key.
+ * @param recipes one per run; undefined: no recipe
  */
 export function recipeDiff(recipes: readonly unknown[]): RecipeDiff {
 	const flat = recipes.map((recipe) => (recipe === undefined ? null : flattenRecipe(recipe)));
@@ -39,14 +39,14 @@ export function recipeDiff(recipes: readonly unknown[]): RecipeDiff {
 	for (const key of keys) {
 		const values = flat.map((table) => table?.get(key) ?? null);
 		const told = values.filter((_, i) => flat[i] !== null);
-		// Whole values are compared; what is shown of them is cut.
+		// Whole values are compared; only the display is truncated.
 		if (new Set(told).size > 1) changed.push({ key, values: values.map((value) => value && shortened(value)) });
 		else same++;
 	}
 	return { changed, same, without, cut };
 }
 
-/** Every value of a recipe by its path; empty lists and tables are values. */
+/** Every value of a recipe by path; empty lists and objects count as values. */
 export function flattenRecipe(recipe: unknown): Map<string, string> {
 	const flat = new Map<string, string>();
 	flatten(recipe, '', flat, 0);
@@ -66,7 +66,7 @@ function flatten(value: unknown, path: string, flat: Map<string, string>, depth:
 		flat.set(path, valueText(value));
 		return;
 	}
-	// A list of plain values is one value: [0, 0.9] is read better than two rows.
+	// A list of scalars is one value: [0, 0.9] is easier to read than two rows.
 	if (Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null)) {
 		flat.set(path, valueText(value));
 		return;

@@ -1,21 +1,21 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
-/** Points that are kept of a run: more than a screen has pixels, few enough for eight runs. */
+/** Max points kept per run: more than a screen has pixels, few enough for eight runs. */
 export const mostPoints = 4096;
-/** Metrics that are kept of a run. */
+/** Max metrics kept per run. */
 export const mostNames = 400;
 
-/** One run's metrics as points; what crosses to a webview. NaN: no value. */
+/** Metrics of one run as points; sent to webviews. NaN: no value. */
 export interface CurvePoints {
-	/** Of the last row of each point. */
+	/** Step of the last row of each point. */
 	readonly step: Float64Array;
 	/** Seconds since the epoch. */
 	readonly time: Float64Array;
-	/** Tokens that were trained on up to there; NaN: not recorded. */
+	/** Tokens trained on so far; NaN if not recorded. */
 	readonly tokens: Float64Array;
 	readonly names: readonly string[];
 	readonly values: readonly Float64Array[];
-	/** Rows in one point; the last has fewer. */
+	/** Rows per point; the last point may have fewer. */
 	readonly rowsPerPoint: number;
 }
 
@@ -24,18 +24,18 @@ class CurveColumn {
 	readonly counts = new Uint32Array(mostPoints);
 }
 
-/** The canonical name of tokens so far. */
+/** Canonical name of the token count. */
 const tokensName = 'num_tokens';
 
 /**
- * A run's metrics with bounded memory, however long it is: rows are averaged in points of 1, 2, 4, ... rows, doubled
- * whenever {@link mostPoints} are full. A line of an earlier step takes back what came after it, as in a metric table.
+ * Metrics of a run in bounded memory: rows are averaged into points of 1, 2, 4, ... rows, doubling whenever {@link
+ * mostPoints} are full. A row with an earlier step removes the later ones, as in a metric table.
  */
 export class RunCurves {
 	readonly #step = new Float64Array(mostPoints);
 	readonly #time = new Float64Array(mostPoints);
 	readonly #tokens = new Float64Array(mostPoints).fill(Number.NaN);
-	/** Rows of each point. */
+	/** Number of rows in each point. */
 	readonly #rows = new Uint32Array(mostPoints);
 	readonly #columns = new Map<string, CurveColumn>();
 	#points = 0;
@@ -43,7 +43,7 @@ export class RunCurves {
 	#lastStep = Number.NEGATIVE_INFINITY;
 	#dropped = 0;
 
-	/** Names of metrics, in order of appearance. */
+	/** Metric names in order of appearance. */
 	get names(): readonly string[] {
 		return [...this.#columns.keys()];
 	}
@@ -56,7 +56,7 @@ export class RunCurves {
 		return this.#perPoint;
 	}
 
-	/** Metrics that were left out because there are too many. */
+	/** Number of metrics left out because of the limit. */
 	get droppedNames(): number {
 		return this.#dropped;
 	}
@@ -65,7 +65,7 @@ export class RunCurves {
 		return this.#points === 0 ? null : this.#lastStep;
 	}
 
-	/** Whether any point tells how many tokens there were. */
+	/** Whether any point has a token count. */
 	get hasTokens(): boolean {
 		return this.#tokens.subarray(0, this.#points).some((value) => !Number.isNaN(value));
 	}
@@ -97,7 +97,7 @@ export class RunCurves {
 		}
 	}
 
-	/** The points, of these metrics alone. Copies. */
+	/** Returns copies of the points, with the given metrics only. */
 	take(names: Iterable<string>): CurvePoints {
 		const end = this.#points;
 		const taken = [...names].filter((name) => this.#columns.has(name));
@@ -120,13 +120,13 @@ export class RunCurves {
 		return means;
 	}
 
-	/** The last point, or a new one when that is full. */
+	/** Returns the last point, or a new one if it is full. */
 	#pointFor(sameRow: boolean): number {
 		const last = this.#points - 1;
 		if (last >= 0 && (sameRow || (this.#rows[last] as number) < this.#perPoint)) return last;
 		if (this.#points === mostPoints) {
 			this.#halve();
-			// Every point is full again: the next row opens one.
+			// All points are full again: the next row starts a new one.
 		}
 		const point = this.#points;
 		this.#points++;
@@ -157,7 +157,7 @@ export class RunCurves {
 		this.#perPoint *= 2;
 	}
 
-	/** Points from this step on go; the point that holds it goes whole. */
+	/** Removes the points from this step on; a point that contains it is removed entirely. */
 	#takeBack(step: number): void {
 		let end = this.#points;
 		while (end > 0 && (this.#step[end - 1] as number) >= step) end--;

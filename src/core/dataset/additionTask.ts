@@ -15,7 +15,10 @@ function addColumns(a: number, b: number, digits: number): string {
 	return columns.join(';');
 }
 
-/** Columns from the right with borrows: `425-167=` gives `15-7=8;12-1-6=5;4-1-1=2`; two digits in front mean a borrow. */
+/**
+ * Columns from the right with borrows: `425-167=` gives `15-7=8;12-1-6=5;4-1-1=2`; a two-digit first operand means a
+ * borrow.
+ */
 function subtractColumns(a: number, b: number, digits: number): string {
 	const columns: string[] = [];
 	let borrow = 0;
@@ -29,7 +32,7 @@ function subtractColumns(a: number, b: number, digits: number): string {
 }
 
 export interface AdditionSettings {
-	/** Of each operand, exactly (one digit: 0 to 9). */
+	/** Digits of each operand, exactly (one digit: 0 to 9). */
 	readonly digits: number;
 	/** Half of the problems subtract the smaller operand from the larger. */
 	readonly subtraction: boolean;
@@ -42,7 +45,7 @@ export function additionTask({ digits, subtraction }: AdditionSettings): Task {
 		name: 'addition',
 		symbols: [...digitSymbols, '+', '=', ';', ...(subtraction ? ['-'] : [])],
 		maxPromptLength: 2 * digits + 2,
-		// First column at most 9+9=18 or 19-9=10, the others 1+9+9=19 or 19-1-9=9.
+		// The first column is at most 9+9=18 or 19-9=10, the others 1+9+9=19 or 19-1-9=9.
 		maxSolutionLength: 6 + (digits - 1) * 9,
 		maxAnswerLength: digits + 1,
 		sample(random: Random): TaskProblem {

@@ -1,8 +1,9 @@
 const number = /^[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?$/;
 
 /**
- * An answer as it is compared: Unicode NFC, outer white space gone, inner white space one blank; a decimal number without
- * sign `+`, thousands commas, leading zeros and trailing zeros of its fraction. Nothing else is forgiven.
+ * Normalizes an answer for comparison: Unicode NFC, outer whitespace removed, inner whitespace collapsed to one space;
+ * for decimal numbers also without a `+` sign, thousands separators, leading zeros, and trailing zeros of the fraction.
+ * Everything else must match.
  */
 export function normaliseAnswer(answer: string): string {
 	const text = answer.normalize('NFC').trim().replace(/\s+/g, ' ');
@@ -15,12 +16,12 @@ export function normaliseAnswer(answer: string): string {
 	return negative && value !== '0' ? `-${value}` : value;
 }
 
-/** A gold answer as text; null when there is none that could be compared. */
+/** Returns a gold answer as text; null if it cannot be compared. */
 export function goldText(answer: unknown): string | null {
 	if (typeof answer === 'string') return answer.trim() === '' ? null : answer;
 	if (typeof answer === 'boolean') return String(answer);
 	if (typeof answer !== 'number' || !Number.isFinite(answer)) return null;
-	// Never "1e+21": nobody answers in that form.
+	// Never "1e+21", a form that no answer uses.
 	return Math.abs(answer) < 1e21 && Math.abs(answer) >= 1e-6 ? String(answer) : answer === 0 ? '0' : null;
 }
 

@@ -28,7 +28,7 @@ function workOut(numbers: readonly number[], signs: readonly Operator[]): { step
 	return { steps, value: values[0] as number };
 }
 
-/** The same sum of the same products has the same key, in whatever order it is written. */
+/** The same sum of the same products has the same key, regardless of order. */
 function canonical(numbers: readonly number[], signs: readonly Operator[]): string {
 	const terms: { sign: '+' | '-'; factors: number[] }[] = [{ sign: '+', factors: [numbers[0] as number] }];
 	for (const [i, sign] of signs.entries()) {
@@ -43,7 +43,7 @@ function canonical(numbers: readonly number[], signs: readonly Operator[]): stri
 }
 
 export interface ArithmeticSettings {
-	/** Operands. */
+	/** Number of operands. */
 	readonly terms: number;
 	/** Largest operand; the smallest is 1. */
 	readonly largest: number;
@@ -59,7 +59,8 @@ export function arithmeticTask({ terms, largest }: ArithmeticSettings): Task {
 	}
 	let solution = terms - 2;
 	for (let step = 1; step < terms; step++) {
-		// A step over step + 1 operands: both sides together have at most one digit more than their product, each a sign.
+		// A step over step + 1 operands: both sides together have at most one digit more than their product, plus a sign
+		// each.
 		const digits = digitsOf(largest ** (step + 1));
 		solution += digits + 1 + 1 + 2 + (digits + 1);
 	}

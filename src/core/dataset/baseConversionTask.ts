@@ -4,12 +4,15 @@ import type { Task, TaskProblem } from './problem.ts';
 import { digitSymbols } from './settings.ts';
 
 export interface BaseConversionSettings {
-	/** Of the decimal number, exactly (one digit: 1 to 9). */
+	/** Digits of the decimal number, exactly (one digit: 1 to 9). */
 	readonly digits: number;
 	readonly base: number;
 }
 
-/** Division with remainder, the remainders read backwards: `13>2=` gives `13/2=6r1;6/2=3r0;3/2=1r1;1/2=0r1`, so 1101. */
+/**
+ * Division with remainder; the remainders read backward give the result: `13>2=` gives
+ * `13/2=6r1;6/2=3r0;3/2=1r1;1/2=0r1`, hence 1101.
+ */
 export function baseConversionTask({ digits, base }: BaseConversionSettings): Task {
 	if (base === 10) {
 		throw new Failure('invalid', 'The task "base-conversion" to base 10 converts nothing.', 'Choose another "base".');
@@ -38,7 +41,7 @@ export function baseConversionTask({ digits, base }: BaseConversionSettings): Ta
 				row: { number, base },
 			};
 		},
-		// Not as a decimal number: a leading zero or comma is a wrong numeral here.
+		// Not compared as a decimal number: a leading zero or comma makes the numeral wrong.
 		verify: (question, answer) => question.answer !== null && answer.trim().toLowerCase() === question.answer,
 	};
 }

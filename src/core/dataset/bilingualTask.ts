@@ -4,7 +4,9 @@ import { answersEqual } from './answer.ts';
 import type { Task, TaskProblem } from './problem.ts';
 import { digitSymbols } from './settings.ts';
 
-/** Words of the two languages: for the columns from the right, for what else a solution says, and for plain sentences. */
+/**
+ * Vocabulary of both languages: for the columns from the right, for other parts of a solution, and for plain sentences.
+ */
 const languages = {
 	en: {
 		columns: ['ones', 'tens', 'hundreds', 'thousands'],
@@ -31,22 +33,22 @@ type Language = keyof typeof languages;
 const bothLanguages = Object.keys(languages) as Language[];
 
 const alphabet = [...'abcdefghijklmnopqrstuvwxyz'];
-/** Letters of a word that is turned round. */
+/** Letters of a word to reverse. */
 const wordLetters = 4;
 
 export interface BilingualSettings {
-	/** Of each summand, exactly. */
+	/** Digits of each summand, exactly. */
 	readonly digits: number;
 	/** Share of general problems, 0 to 1. */
 	readonly general: number;
-	/** Of worked solutions; `mixed`: of each word of them by itself. */
+	/** Language of worked solutions; `mixed`: chosen for each word. */
 	readonly language: Language | 'mixed';
-	/** `varied`: some are too brief to be worked out, and some have a slip that is noticed and put right. */
+	/** `varied`: some solutions are too brief, and some contain a slip that is noticed and corrected. */
 	readonly style: 'full' | 'varied';
 }
 
 interface Column {
-	/** Place from the right. */
+	/** Position from the right. */
 	readonly place: number;
 	/** `1+8+4=` */
 	readonly sum: string;
@@ -65,10 +67,10 @@ function columnsOf(a: number, b: number, digits: number): Column[] {
 }
 
 /**
- * Two kinds of problems with worked solutions in two alphabets, and plain sentences in both: what a base model can be
- * pretrained on that mixes its languages. Reasoning: `add 285 149:` with its columns from the right,
- * `ones 5+9=14;tens 1+8+4=13;hundreds 1+2+1=4`. General: `reverse dbca:`, `letters d,b,c,a;back a,c,b,d`.
- * A slip is `tens 1+8+4=12;wait tens 1+8+4=13`.
+ * Two kinds of problems with worked solutions in two alphabets, plus plain sentences in both: pretraining data for a
+ * base model that mixes its languages. Reasoning: `add 285 149:` with its columns from the right, `ones 5+9=14;tens
+ * 1+8+4=13;hundreds 1+2+1=4`. General: `reverse dbca:`, `letters d,b,c,a;back a,c,b,d`. A slip is `tens 1+8+4=12;wait
+ * tens 1+8+4=13`.
  */
 export function bilingualTask({ digits, general, language, style }: BilingualSettings): Task {
 	const places = languages.en.columns.length;
@@ -95,7 +97,7 @@ export function bilingualTask({ digits, general, language, style }: BilingualSet
 			const told = columns.flatMap(({ place, sum, value }) => {
 				const right = `${wordsOf(random).columns[place]} ${sum}${value}`;
 				if (place !== slip) return [right];
-				// Its neighbor is what a slip of one makes of it.
+				// A slip is off by one.
 				const wrong = value === 0 ? 1 : value + (random.int(2) === 0 ? 1 : -1);
 				return [`${wordsOf(random).columns[place]} ${sum}${wrong}`, `${wordsOf(random).wait} ${right}`];
 			});
@@ -138,7 +140,7 @@ export function bilingualTask({ digits, general, language, style }: BilingualSet
 	const said = Object.values(languages).flatMap((words) => Object.values(words).flat());
 	const longest = (of: (words: (typeof languages)[Language]) => string) =>
 		Math.max(...Object.values(languages).map((words) => of(words).length));
-	// `1+9+9=19` after its word; the first column has no carry; between columns a semicolon.
+	// `1+9+9=19` after its word; the first column has no carry; columns are separated by semicolons.
 	const columnLength = (place: number) =>
 		longest(({ columns }) => columns[place] as string) + 1 + (place === 0 ? 6 : 8) + (place === 0 ? 0 : 1);
 	const columnLengths = Array.from({ length: digits }, (_, place) => columnLength(place));

@@ -3,8 +3,9 @@ type Row = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null;
 
 /**
- * What a row holds in a column: the field of that name; else what the names between dots lead to, through objects and lists
- * ("reward_model.ground_truth", "messages.0.content"); undefined: nothing. The trainer has the same rule (presets.py).
+ * Returns the value of a column in a row: the field with that name, otherwise the value reached by its dot-separated
+ * path through objects and lists ("reward_model.ground_truth", "messages.0.content"); undefined if there is none. The
+ * trainer uses the same rule (presets.py).
  */
 export function columnCell(row: Row, column: string): unknown {
 	if (Object.hasOwn(row, column)) return row[column];
@@ -17,12 +18,12 @@ export function columnCell(row: Row, column: string): unknown {
 	return value;
 }
 
-/** The roles whose messages ask; an assistant's answer. */
+/** Roles of prompt messages; the answer is the assistant's. */
 const asking: readonly unknown[] = ['system', 'developer', 'user'];
 
 /**
- * A prompt of messages as one text: what system and user say, with a blank line between; other values as they are. A list
- * in which somebody else speaks has no such text: it is not a prompt but a conversation.
+ * Joins a prompt of messages into one text: the system and user messages, separated by a blank line; other values are
+ * returned unchanged. A list with other roles has no such text: it is a conversation, not a prompt.
  */
 export function promptOfMessages(value: unknown): unknown {
 	if (!Array.isArray(value) || value.length === 0) return value;

@@ -3,32 +3,32 @@ import { renderCompletion, type Template } from '../text/template.ts';
 import { specialTokens } from '../text/tokenizer.ts';
 import { goldText } from './answer.ts';
 
-/** A completion that is there to be imitated. */
+/** A completion to imitate. */
 export interface CompletionRow {
-	/** The problem, before the template. */
+	/** The problem, before the template is applied. */
 	readonly prompt: string;
-	/** With its tags, without end-of-sequence. */
+	/** Including tags, without end-of-sequence. */
 	readonly completion: string;
 	/** null: unknown. */
 	readonly answer: string | null;
-	/** All columns, as rewards see them. */
+	/** All columns, as passed to rewards. */
 	readonly row: Readonly<Record<string, unknown>>;
 }
 
-/** Which column of a row holds what. */
+/** Which column contains what. */
 export interface CompletionColumns {
 	readonly prompt: string;
 	readonly completion: string;
 	readonly answer: string;
-	/** Of the thinking alone: with the answer it makes the completion of a row that has none. */
+	/** Thinking only: together with the answer it forms the completion of a row without one. */
 	readonly solution?: string | undefined;
 }
 
 type Fault = (what: string, action: string) => Failure;
 
 /**
- * Rows of completions out of a JSONL text. A completion is taken as it is; in a row without one it is made of solution and
- * answer by the template. Throws `invalid` with the first faulty line, or when there is none.
+ * Parses completion rows from JSONL. A completion is used as is; in a row without one it is built from solution and
+ * answer by the template. Throws `invalid` for the first faulty line, or if there are no rows.
  */
 export function parseCompletionRows(
 	content: string,

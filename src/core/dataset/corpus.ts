@@ -3,24 +3,24 @@ import { specialTokens } from '../text/tokenizer.ts';
 import { promptKey } from './datasetRows.ts';
 import { isHeldOut } from './split.ts';
 
-/** Whole texts to learn, and those that only measure. */
+/** Texts to train on, and held-out texts. */
 export interface Corpus {
 	readonly training: readonly string[];
 	readonly heldOut: readonly string[];
 }
 
 export interface CorpusSettings {
-	/** The name of its file tells the form: `.txt` has one text a line, anything else is JSONL. */
+	/** The file extension determines the format: `.txt` has one text per line, anything else is JSONL. */
 	readonly path: string;
-	/** Column of a JSONL file. */
+	/** Column name in a JSONL file. */
 	readonly text: string;
-	/** Share of the texts, by a hash, that only measure. */
+	/** Share of the texts held out, by hash. */
 	readonly heldOutShare: number;
 }
 
 /**
- * The texts of a corpus file; blank lines are none. Texts that are the same fall on one side of the split. Throws `invalid` with
- * the first faulty line, or when nothing is left to learn.
+ * Parses a corpus file; blank lines are skipped. Identical texts fall on the same side of the split. Throws `invalid`
+ * for the first faulty line, or if no text is left to train on.
  */
 export function parseCorpus(content: string, { path, text: column, heldOutShare }: CorpusSettings): Corpus {
 	const plain = /\.txt$/i.test(path);

@@ -7,7 +7,7 @@ import { digitSymbols, digitsOf } from './settings.ts';
 interface Node {
 	readonly text: string;
 	readonly value: number;
-	/** Binds as a sum: needs parentheses under `*` and on the right of `-`. */
+	/** Binds like a sum: needs parentheses under `*` and to the right of `-`. */
 	readonly isSum: boolean;
 }
 
@@ -25,7 +25,7 @@ function join(operator: (typeof operators)[number], left: Node, right: Node): No
 	return { text, value, isSum: operator !== '*' };
 }
 
-/** One random way to combine all numbers; null when a value on the way leaves 1..largest. */
+/** Combines all numbers in a random way; null if an intermediate value leaves 1..largest. */
 function combineAll(
 	numbers: readonly number[],
 	largest: number,
@@ -50,7 +50,7 @@ function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
 	return sorted(a) === sorted(b);
 }
 
-/** Reads numbers and target back from a row, which may come from a file: anything else is no question. */
+/** Reads numbers and target from a row, which may come from a file; null if they are malformed. */
 function readRow(row: Question['row']): { numbers: number[]; target: number } | null {
 	const { numbers, target } = row;
 	if (!Array.isArray(numbers) || numbers.length > 16 || typeof target !== 'number') return null;
@@ -58,13 +58,13 @@ function readRow(row: Question['row']): { numbers: number[]; target: number } | 
 }
 
 export interface CountdownSettings {
-	/** How many numbers; each must be used exactly once. */
+	/** Number of operands; each must be used exactly once. */
 	readonly terms: number;
-	/** Largest target; the numbers go up to a fifth of it. */
+	/** Largest target; the operands are at most a fifth of it. */
 	readonly largest: number;
 }
 
-/** `3,5,2:16=`: reach 16 with 3, 5 and 2, each once. Any expression that does is right. */
+/** `3,5,2:16=`: reach 16 with 3, 5 and 2, each used once. Any expression that does so is correct. */
 export function countdownTask({ terms, largest }: CountdownSettings): Task {
 	if (largest < 5 * terms) {
 		throw new Failure(

@@ -9,7 +9,7 @@ import type { Task } from './problem.ts';
 import { resolveTaskSettings } from './settings.ts';
 import { type StringSettings, stringTask } from './stringTask.ts';
 
-/** The task generator of a recipe's dataset; throws `invalid` for settings that make no task. */
+/** Creates the task generator of a recipe dataset; throws `invalid` for unusable settings. */
 export function createTask(dataset: TaskDataset): Task {
 	const settings = resolveTaskSettings(dataset);
 	switch (settings.task) {

@@ -5,21 +5,21 @@ import { columnCell } from './columnCell.ts';
 import { datasetPresets, neededColumns, rowParts } from './presets.ts';
 import type { Problem } from './problem.ts';
 
-/** Which column of a JSONL row holds what. */
+/** Which column of a JSONL row contains what. */
 export interface DatasetColumns {
 	readonly prompt: string;
 	readonly answer: string;
 	readonly solution: string;
-	/** How rows are read; absent: what the columns hold is what they mean. */
+	/** How rows are interpreted; absent: columns are used as they are. */
 	readonly preset?: PresetName | undefined;
 }
 
 export const defaultColumns: DatasetColumns = { prompt: 'prompt', answer: 'answer', solution: 'solution' };
 
 export interface RowFault {
-	/** Counted from 1. */
+	/** 1-based. */
 	readonly line: number;
-	/** What is wrong, without the place: "is not JSON". */
+	/** The problem, without its location: "is not JSON". */
 	readonly message: string;
 	readonly action: string;
 }
@@ -29,15 +29,15 @@ export type ParsedRow =
 	| { readonly kind: 'fault'; readonly fault: RowFault }
 	| { readonly kind: 'blank' };
 
-/** Problems with this text are the same problem: it decides the split. */
+/** Key that identifies a problem by its text; it decides the split. */
 export function promptKey(prompt: string): string {
-	// Most prompts are printable ASCII with single blanks: there is nothing to normalize.
+	// Most prompts are printable ASCII with single spaces and need no normalization.
 	if (!/[^ -~]/.test(prompt) && !prompt.includes('  ')) return prompt.trim();
 	const text = prompt.normalize('NFC').trim();
 	return /[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, ' ') : text;
 }
 
-/** One line of a JSONL dataset. An answer of null means: unknown, accuracy does not apply. */
+/** Parses one line of a JSONL dataset. A null answer is unknown, and accuracy does not apply. */
 export function parseDatasetLine(text: string, line: number, columns: DatasetColumns = defaultColumns): ParsedRow {
 	const bare = line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text;
 	if (bare.trim() === '') return { kind: 'blank' };
@@ -54,7 +54,10 @@ export function parseDatasetLine(text: string, line: number, columns: DatasetCol
 	return parseDatasetRow(value as Record<string, unknown>, line, columns);
 }
 
-/** A row that was read already. @param line its number, from 1 */
+/**
+ * Parses a row that is already decoded.
+ * @param line its 1-based number
+ */
 export function parseDatasetRow(
 	given: Readonly<Record<string, unknown>>,
 	line: number,

@@ -1,8 +1,8 @@
 import { Random } from '../../base/random.ts';
 
 /**
- * The order in which the rows of a file come: epoch after epoch, each shuffled anew. Which row has which place follows from the
- * seed alone. The order of one epoch at a time is kept: those who ask go on from where they were.
+ * The order of file rows: epoch after epoch, each shuffled anew. It depends on the seed only. The order of one epoch at
+ * a time is cached, because access is sequential.
  */
 export class EpochOrder {
 	readonly #count: number;
@@ -11,14 +11,14 @@ export class EpochOrder {
 	#epoch = -1;
 	#order: number[] = [];
 
-	/** @param count of rows, at least 1 */
+	/** @param count number of rows, at least 1 */
 	constructor(count: number, seed: number, purpose: string) {
 		this.#count = count;
 		this.#seed = seed;
 		this.#purpose = purpose;
 	}
 
-	/** The row at a place, counted from 0 over all epochs. */
+	/** The row at a position, counted from 0 over all epochs. */
 	at(place: number): number {
 		const epoch = Math.floor(place / this.#count);
 		if (epoch !== this.#epoch) {

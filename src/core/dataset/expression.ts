@@ -1,13 +1,13 @@
-/** An exact fraction of safe integers, denominator above 0. */
+/** An exact fraction of safe integers with a positive denominator. */
 interface Fraction {
 	readonly top: number;
 	readonly bottom: number;
 }
 
 export interface Evaluation {
-	/** The value when it is a whole number; null: a fraction. */
+	/** The value if it is an integer; null if it is a fraction. */
 	readonly value: number | null;
-	/** Every number of the expression, in order. */
+	/** All numbers of the expression, in order. */
 	readonly numbers: readonly number[];
 }
 
@@ -39,8 +39,8 @@ function combine(operator: string, a: Fraction, b: Fraction): Fraction | null {
 }
 
 /**
- * The value of an expression of whole numbers with `+ - * /` and parentheses, exactly (fractions are kept); null when it is
- * no such expression, divides by zero, leaves the safe integers, or is longer than 200 characters.
+ * Evaluates an expression of integers with `+ - * /` and parentheses exactly, with fractions. Returns null if it is
+ * malformed, divides by zero, leaves the safe integers, or is longer than 200 characters.
  */
 export function evaluateExpression(text: string): Evaluation | null {
 	if (text.length > maxLength) return null;

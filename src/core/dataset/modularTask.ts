@@ -9,7 +9,7 @@ interface Step {
 	readonly operand: number;
 }
 
-/** Neighbouring sums, and neighbouring products, commute: within such a run the order does not count. */
+/** Adjacent sums, and adjacent products, commute: within such a run the order does not matter. */
 function canonical(start: number, steps: readonly Step[], modulus: number): string {
 	const runs: { product: boolean; parts: string[] }[] = [];
 	const first: Step = { operator: steps[0]?.operator === '*' ? '*' : '+', operand: start };
@@ -23,13 +23,13 @@ function canonical(start: number, steps: readonly Step[], modulus: number): stri
 }
 
 export interface ModularSettings {
-	/** Operations of the chain. */
+	/** Number of operations. */
 	readonly terms: number;
-	/** Operands lie below it. */
+	/** Operands are below it. */
 	readonly modulus: number;
 }
 
-/** Left to right, each step reduced: `5;+3;*4%7=` gives `5+3=8>1;1*4=4>4`, so 4. */
+/** Left to right, reducing each step: `5;+3;*4%7=` gives `5+3=8>1;1*4=4>4`, hence 4. */
 export function modularTask({ terms, modulus }: ModularSettings): Task {
 	const width = digitsOf(modulus - 1);
 	return {
@@ -42,7 +42,7 @@ export function modularTask({ terms, modulus }: ModularSettings): Task {
 			const start = random.int(modulus);
 			const steps: Step[] = Array.from({ length: terms }, () => ({
 				operator: random.pick(operators),
-				// Not 0: a product with it would forget everything before.
+				// Not 0: multiplying by it would erase all earlier steps.
 				operand: random.between(1, modulus - 1),
 			}));
 			const worked: string[] = [];

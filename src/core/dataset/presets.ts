@@ -4,34 +4,34 @@ import { columnCell, promptOfMessages } from './columnCell.ts';
 
 /**
  * How a row becomes a problem:
- * - `columns`: prompt, answer and solution stand in columns of their own.
- * - `hashes`: the answer column holds the solution, then `####` and the answer (GSM8K).
- * - `boxed`: the answer stands in the last `\boxed{}` of the solution (MATH).
- * - `code`: there is no answer; the row's tests decide, and the prompt shows those of `test_list`.
- * - `countdown`: the prompt is made of the numbers and the target; any expression that reaches it is right.
+ * - `columns`: prompt, answer and solution are in separate columns.
+ * - `hashes`: the answer column contains the solution, `####`, and the answer (GSM8K).
+ * - `boxed`: the answer is in the last `\boxed{}` of the solution (MATH).
+ * - `code`: there is no answer; the tests of the row decide, and the prompt shows those of `test_list`.
+ * - `countdown`: the prompt is built from the numbers and the target; any expression that reaches it is correct.
  */
 export type PresetReading = 'columns' | 'hashes' | 'boxed' | 'code' | 'countdown';
 
-/** A dataset that many people train on: where it lies on the hub and how its rows are read. */
+/** A widely used dataset: its location on the Hub and how its rows are interpreted. */
 export interface DatasetPreset {
 	readonly title: string;
 	readonly path: string;
 	readonly config: string | null;
 	readonly split: string;
-	/** The split that is only measured; null: it has none, and a share is held out. */
+	/** The evaluation split; null if there is none and a share is held out instead. */
 	readonly heldOut: string | null;
 	readonly prompt: string;
 	readonly answer: string;
 	readonly solution: string;
 	readonly reading: PresetReading;
-	/** A row of the dataset's shape, and what is read of it; both implementations are tested on it. */
+	/** A row in the format of the dataset, and the result of reading it; both implementations are tested with it. */
 	readonly example: {
 		readonly row: Readonly<Record<string, unknown>>;
 		readonly problem: { readonly prompt: string; readonly answer: string | null; readonly solution: string | null };
 	};
 }
 
-/** presets.json of the trainer is made from this (test/scripts/writePresets.ts). */
+/** presets.json of the trainer is generated from this (test/scripts/writePresets.ts). */
 export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 	gsm8k: {
 		title: 'GSM8K, grade-school math (Cobbe et al. 2021)',
@@ -168,20 +168,20 @@ export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 	},
 };
 
-/** What the roles of a row hold: values as they stand, to be checked by whoever reads them. */
+/** Values of the roles in a row, as they are; callers must validate them. */
 export interface RowParts {
 	readonly prompt: unknown;
 	readonly answer: unknown;
-	/** undefined: the row has no such column. */
+	/** undefined if the row has no such column. */
 	readonly solution: unknown;
-	/** As rewards see it. */
+	/** As passed to rewards. */
 	readonly row: Readonly<Record<string, unknown>>;
 }
 
 type Columns = Pick<DatasetPreset, 'prompt' | 'answer' | 'solution'>;
 type Row = Readonly<Record<string, unknown>>;
 
-/** The columns that a row must have to be read in this way. */
+/** Columns that a row must have for this interpretation. */
 export function neededColumns(reading: PresetReading, { prompt, answer }: Columns): (readonly [string, string])[] {
 	return reading === 'code'
 		? [['prompt', prompt]]
@@ -191,7 +191,7 @@ export function neededColumns(reading: PresetReading, { prompt, answer }: Column
 			];
 }
 
-/** What a row's roles hold under a reading; the row has the columns of {@link neededColumns}. */
+/** Extracts the values of the roles of a row, which must have the columns of {@link neededColumns}. */
 export function rowParts(reading: PresetReading, row: Row, columns: Columns): RowParts {
 	const prompt = columnCell(row, columns.prompt);
 	const answer = columnCell(row, columns.answer);
@@ -203,7 +203,7 @@ export function rowParts(reading: PresetReading, row: Row, columns: Columns): Ro
 			if (typeof answer !== 'string') return { prompt, answer, solution: undefined, row };
 			const at = answer.lastIndexOf('####');
 			if (at < 0) return { prompt, answer: undefined, solution: undefined, row };
-			// Marks of a calculator, as in "2*3 = <<2*3=6>>6".
+			// Calculator marks, as in "2*3 = <<2*3=6>>6".
 			const worked = answer.slice(0, at).replace(/<<[^<>]*>>/g, '');
 			return {
 				prompt,
@@ -235,7 +235,7 @@ export function rowParts(reading: PresetReading, row: Row, columns: Columns): Ro
 					? undefined
 					: `Using the numbers ${numbers.join(', ')}, make an expression that equals ${String(answer)}. ` +
 						'You can use + - * / and parentheses, and each number exactly once.';
-			// By these names the verifier of the task finds them.
+			// The verifier of the task reads these names.
 			return { prompt: asked, answer, solution, row: { ...row, numbers, target: answer } };
 		}
 	}

@@ -1,27 +1,27 @@
 import type { Problem, Question } from './problem.ts';
 
 /**
- * Where a run's problems come from: a task generator or the rows of a file. Stateless: the n-th training problem of a
+ * The source of a run's problems: a task generator or the rows of a file. Stateless: the n-th training problem for a
  * seed is always the same, so a dataset cursor is one integer.
  */
 export interface ProblemSource {
 	readonly name: string;
-	/** Characters that the vocabulary needs. */
+	/** Characters needed in the vocabulary. */
 	readonly symbols: readonly string[];
 	/** Upper bounds in characters, over training and held-out problems. */
 	readonly maxPromptLength: number;
 	readonly maxSolutionLength: number;
 	readonly maxAnswerLength: number;
-	/** Whether training problems carry worked solutions (a cold start needs them). */
+	/** Whether training problems have worked solutions, as needed for a cold start. */
 	readonly hasSolutions: boolean;
-	/** The index-th training problem under a seed. Rows come in epochs, each shuffled anew. */
+	/** The index-th training problem for a seed. Rows come in epochs, each shuffled anew. */
 	training(seed: number, index: number): Problem;
-	/** Training problems of an epoch; absent: they never run out. */
+	/** Training problems per epoch; absent: unlimited. */
 	readonly trainingRows?: number;
-	/** The first n of a fixed list that does not depend on any seed; fewer when the source has fewer. */
+	/** The first n of a fixed list that does not depend on the seed; fewer if the source has fewer. */
 	heldOut(n: number): readonly Problem[];
-	/** The index-th plain text under a seed, for pretraining; absent: the source has none. */
+	/** The index-th plain text for a seed, for pretraining; absent: not supported. */
 	text?(seed: number, index: number): string;
-	/** null: accuracy does not apply (the gold answer is absent). */
+	/** null if accuracy does not apply (no gold answer). */
 	verify(question: Question, answer: string): boolean | null;
 }

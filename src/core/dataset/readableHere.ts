@@ -2,7 +2,7 @@ import type { TaskDataset } from '../../protocol/recipe.ts';
 import { dataFileKind, hasHubDatasetForm } from '../recipe/hubId.ts';
 import type { ResolvedDataset } from '../recipe/resolvedRecipe.ts';
 
-/** Whether a resolved path is an id of the hub: all other paths are absolute by then. */
+/** Whether a resolved path is a Hub id: all other paths are absolute by then. */
 export function isHubDataset(path: string): boolean {
 	return hasHubDatasetForm(path);
 }
@@ -13,12 +13,15 @@ function files(dataset: ResolvedDataset): string[] {
 	return 'task' in dataset ? [] : [dataset.path, ...(dataset.heldOut === null ? [] : [dataset.heldOut])];
 }
 
-/** Whether only the trainer, in Python, reads it (of a recipe for the pytorch engine): its problems are not known before. */
+/**
+ * Whether only the Python trainer reads it (for a recipe of the pytorch engine), so that its problems are not known in
+ * advance.
+ */
 export function isReadByTrainer(dataset: ResolvedDataset): boolean {
 	return files(dataset).some((path) => isHubDataset(path) || readByTrainer.includes(dataFileKind(path) ?? ''));
 }
 
-/** Why problems of a dataset cannot be shown in the editor, in a sentence; null: they can. */
+/** Why the problems of a dataset cannot be shown in the editor, as a sentence; null if they can. */
 export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
 	for (const path of files(dataset)) {
 		const where = isHubDataset(path) ? 'is on the Hub' : unreadFile(path);
@@ -27,14 +30,14 @@ export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
 	return null;
 }
 
-/** What a file is that only the trainer reads, by its name: "is compressed"; null: it is read here, too. */
+/** Why only the trainer can read a file, by its name: "is compressed"; null if it can be read here. */
 export function unreadFile(path: string): string | null {
 	return dataFileKind(path) !== null && /\.(gz|zst)$/i.test(path) ? 'is compressed' : null;
 }
 
-/** The task whose verifier decides what is right; null: answers are compared with the gold one. */
+/** The task whose verifier judges correctness; null if answers are compared with the gold answer. */
 export function verifiedTask(dataset: ResolvedDataset): TaskDataset | null {
 	if ('task' in dataset) return { ...dataset } as TaskDataset;
-	// Any expression that reaches the target is right, and the target by itself is not.
+	// Any expression that reaches the target is correct, but the target itself is not.
 	return dataset.preset === 'countdown' ? { task: 'countdown' } : null;
 }

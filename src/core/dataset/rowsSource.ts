@@ -11,8 +11,8 @@ export interface RowsSplit {
 }
 
 /**
- * Splits rows: those of a held-out file if there is one (their prompts leave the training rows), else a share by the hash of
- * the prompt. Rows with the same prompt fall on one side; the held-out side has each prompt once.
+ * Splits rows: by the held-out file if there is one (its prompts are removed from the training rows), otherwise by a
+ * hash of the prompt. Rows with the same prompt fall on the same side; the held-out side contains each prompt once.
  */
 export function splitRows(rows: readonly Problem[], heldOutRows: readonly Problem[] | null, share: number): RowsSplit {
 	const keys = new Set(heldOutRows?.map((row) => row.key));
@@ -27,7 +27,7 @@ function codePoints(text: string | null): number {
 	return n;
 }
 
-/** Problems from the rows of a file, in epochs. Throws `invalid` when a side of the split is empty. */
+/** Problems from the rows of a file, in epochs. Throws `invalid` if a side of the split is empty. */
 export function rowsSource(name: string, { training, heldOut }: RowsSplit): ProblemSource {
 	if (training.length === 0 || heldOut.length === 0) {
 		const [side, other] = training.length === 0 ? ['train on', 'held out'] : ['hold out', 'trained on'];
@@ -45,7 +45,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 			longest[field] = Math.max(longest[field], codePoints(row[field]));
 		}
 	}
-	// The order of one epoch at a time is kept: training asks for neighbors.
+	// The order of one epoch at a time is cached, because training reads consecutive problems.
 	let cached: { seed: number; epoch: number; order: number[] } | null = null;
 	const orderOf = (seed: number, epoch: number): number[] => {
 		if (cached?.seed !== seed || cached.epoch !== epoch) {
@@ -54,7 +54,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 		}
 		return cached.order;
 	};
-	// A fixed order of its own, so that the first n are a fair sample of a sorted file.
+	// A fixed shuffled order, so that the first n are a fair sample of a sorted file.
 	const fixed = Random.of('held-out').shuffle([...heldOut]);
 	return {
 		name,

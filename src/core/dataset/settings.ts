@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { TaskDataset, TaskName } from '../../protocol/recipe.ts';
 
-/** Settings that each task reads, with their defaults. What is not listed does not apply to the task. */
+/** Settings of each task with their defaults. Unlisted settings do not apply to the task. */
 export const taskDefaults = {
 	addition: { digits: 3, subtraction: false },
 	arithmetic: { terms: 3, largest: 9 },
@@ -13,8 +13,8 @@ export const taskDefaults = {
 } as const satisfies { readonly [Name in TaskName]: Partial<Omit<TaskDataset, 'task'>> };
 
 /**
- * The dataset with every setting of its task filled in. Throws `invalid` for a setting that the task does not have, so
- * that nobody believes it has an effect.
+ * Fills in every setting of the task. Throws `invalid` for a setting that the task does not have, rather than ignoring
+ * it.
  */
 export function resolveTaskSettings(dataset: TaskDataset): TaskDataset {
 	const defaults: Readonly<Record<string, unknown>> = taskDefaults[dataset.task];
@@ -33,7 +33,7 @@ export function resolveTaskSettings(dataset: TaskDataset): TaskDataset {
 /** The digits 0 to 9. */
 export const digitSymbols: readonly string[] = [...'0123456789'];
 
-/** Characters of the largest number of that many digits' worth: `digitsOf(999)` is 3. */
+/** Number of characters of a number: `digitsOf(999)` is 3. */
 export function digitsOf(value: number): number {
 	return String(Math.abs(Math.trunc(value))).length;
 }

@@ -4,7 +4,7 @@ import { digitSymbols } from './settings.ts';
 
 const alphabet = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Numbered letters forwards, then backwards: `r:abc=` gives `a1b2c3;c3b2a1`. */
+/** Numbered letters forward, then backward: `r:abc=` gives `a1b2c3;c3b2a1`. */
 function reverseSteps(word: readonly string[]): string {
 	const numbered = word.map((letter, i) => `${letter}${i + 1}`);
 	return `${numbered.join('')};${numbered.toReversed().join('')}`;
@@ -44,7 +44,7 @@ export function stringTask({ length, operation }: StringSettings): Task {
 				prompt: `${sign}:${text}=`,
 				answer: sign === 'r' ? word.toReversed().join('') : sorted,
 				solution: sign === 'r' ? reverseSteps(word) : sortSteps(word),
-				// Two orders of the same letters are one sorting problem.
+				// Two orders of the same letters are the same sorting problem.
 				key: sign === 'r' ? `r:${text}` : `s:${sorted}`,
 				row: { word: text, operation: sign === 'r' ? 'reverse' : 'sort' },
 			};

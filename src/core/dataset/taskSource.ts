@@ -3,9 +3,9 @@ import type { Problem, Task } from './problem.ts';
 import type { ProblemSource } from './problemSource.ts';
 import { heldOutProblems, sampleTraining } from './split.ts';
 
-/** Problems from a generator: they never run out, and the held-out ones are never trained on. */
+/** Problems from a generator: unlimited, and held-out ones are never trained on. */
 export function taskSource(task: Task): ProblemSource {
-	// The list of any length begins with the list of a smaller one.
+	// A list of any length starts with every shorter list.
 	let longest: readonly Problem[] = [];
 	let asked = 0;
 	const text = task.text?.bind(task);

@@ -6,7 +6,7 @@ import { type PresetReading, rowParts } from '../dataset/presets.ts';
 import type { Problem } from '../dataset/problem.ts';
 
 /**
- * How answers are judged: by mathematical equivalence, by the option that they name, or by running their code against the
+ * How answers are judged: by mathematical equivalence, by the option they name, or by running their code against the
  * tests of the row.
  */
 export type BenchmarkJudge = 'math' | 'choice' | 'code';
@@ -15,14 +15,14 @@ export interface Benchmark {
 	readonly title: string;
 	readonly judge: BenchmarkJudge;
 	/**
-	 * Samples of each question. DeepSeek-R1 took "4 to 64, depending on the size of the test set" (Guo et al. 2025, section
-	 * 3) and 64 for AIME's cons@64; the others are ours within that.
+	 * Samples per question. DeepSeek-R1 used "4 to 64, depending on the size of the test set" (Guo et al. 2025, section
+	 * 3) and 64 for AIME's cons@64; the others are chosen within that range.
 	 */
 	readonly samples: number;
-	/** Column that names the kind of a question; null: none does. */
+	/** Column with the category of a question; null: none. */
 	readonly category: string | null;
 	readonly columns: {
-		/** The first of them that a row has. */
+		/** The first one that a row has is used. */
 		readonly prompt: readonly string[];
 		readonly answer: readonly string[];
 	};
@@ -88,10 +88,10 @@ export const benchmarks: Readonly<Record<BenchmarkName, Benchmark>> = {
 	},
 };
 
-/** Columns in which rows of benchmarks of code have their tests. */
+/** Test columns of code benchmarks. */
 const testColumns = ['tests', 'test_list', 'test', 'input_output', 'test_cases', 'public_test_cases'] as const;
 
-/** A row of a benchmark's file as a problem; a text says why it is none: "has no column ...". */
+/** Converts a row of a benchmark file to a problem; a string explains why it is not one: "has no column ...". */
 export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem | string {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'is not a JSON object';
 	const row = value as Readonly<Record<string, unknown>>;
@@ -117,7 +117,7 @@ export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem |
 		);
 	}
 	if (reading === 'gpqa') return choiceProblem(asked, row, made);
-	// Rows that have the answer alone are read as well as those that have the solution before it.
+	// Rows may contain the answer alone, or the answer after its solution.
 	const stated = row[answer as string];
 	const isWorked = reading === 'hashes' && typeof stated === 'string' && stated.includes('####');
 	const parts = rowParts(isWorked ? 'hashes' : 'columns', row, { prompt, answer: answer as string, solution: '' });
@@ -136,7 +136,10 @@ function withStarter(question: string, starter: unknown): string {
 
 const wrongColumns = ['Incorrect Answer 1', 'Incorrect Answer 2', 'Incorrect Answer 3'] as const;
 
-/** The options in an order that depends on the question alone: the same in every evaluation, and the right one anywhere. */
+/**
+ * Orders the options by a hash of the question: the same order in every evaluation, with the correct one at any
+ * position.
+ */
 function choiceProblem(
 	question: string,
 	row: Readonly<Record<string, unknown>>,

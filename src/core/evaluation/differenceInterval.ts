@@ -9,13 +9,12 @@ export interface Difference {
 }
 
 /**
- * Mean of paired differences with its 95% interval: Student's, after half a problem won and half a problem lost are added,
- * as Bonett and Price (2012) add one of each to counts. Without them few problems that come out the same on both sides would
- * have an interval without width. A problem that is added differs by as much as those that differ do (root mean square);
- * where none does, by as much as they can.
- *
- * @param differences one per problem, of the second minus the first: of shares -1 to 1
- * @param most by how much a problem can differ; `Infinity`: of what has no bound, as lengths
+ * Mean of paired differences with its 95% interval: Student's t, after adding half a problem won and half a problem
+ * lost, as Bonett and Price (2012) add one of each to counts. Without them, a few problems with equal results on both
+ * sides would give an interval of zero width. An added problem differs by the root mean square of the nonzero
+ * differences, or by the max possible difference if there are none.
+ * @param differences one per problem, second minus first: -1 to 1 for shares
+ * @param most max difference of a problem; `Infinity` for unbounded values such as lengths
  */
 export function differenceInterval(differences: readonly number[], most = 1): Difference {
 	const n = differences.length;
@@ -29,7 +28,7 @@ export function differenceInterval(differences: readonly number[], most = 1): Di
 	const count = n + 1;
 	const centre = sum / count;
 	const half = t95(n - 1) * Math.sqrt(Math.max(0, (squares + added) / count - centre ** 2) / count);
-	// The mean that is told lies in it, also where all differ alike.
+	// The reported mean lies inside, even if all differences are equal.
 	return {
 		mean,
 		low: Math.max(-most, Math.min(mean, centre - half)),

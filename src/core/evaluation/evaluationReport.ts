@@ -10,21 +10,21 @@ export interface EvaluatedSample {
 	/** The question. */
 	readonly problem: number;
 	readonly correct: boolean;
-	/** What it states; null: nothing that can be read. */
+	/** The stated answer; null if none can be parsed. */
 	readonly answer: string | null;
-	/** Of the completion, in tokens. */
+	/** Tokens of the completion. */
 	readonly tokens: number;
-	/** It was cut before it came to its end; null: not recorded. */
+	/** Whether it was truncated; null if not recorded. */
 	readonly truncated: boolean | null;
-	/** Kind of question, where the data names one. */
+	/** Category of the question, if the data has one. */
 	readonly category: string | null;
-	/** Of the completion, nats; absent or null: not told. */
+	/** Log-probability of the completion, nats; absent or null: unknown. */
 	readonly logprob?: number | null;
-	/** Of a judge that is no part of the question, the higher the better; absent or null: none has valued it. */
+	/** Score by a judge that is not part of the question, higher is better; absent or null: not scored. */
 	readonly score?: number | null;
 }
 
-/** A value for each number of samples. */
+/** An estimate for a number of samples. */
 export interface CurvePoint extends Estimate {
 	readonly k: number;
 }
@@ -35,16 +35,16 @@ export interface CategoryRow extends Estimate {
 }
 
 export interface LengthBand {
-	/** Tokens, from and up to. */
+	/** Token range, from and up to. */
 	readonly from: number;
 	readonly to: number;
 	readonly samples: number;
-	/** Share of right samples. */
+	/** Share of correct samples. */
 	readonly accuracy: number;
 }
 
 export interface CalibrationBin {
-	/** Confidence, from and up to. */
+	/** Confidence range, from and up to. */
 	readonly from: number;
 	readonly to: number;
 	readonly problems: number;
@@ -60,56 +60,59 @@ export interface ChoiceGain extends Difference {
 
 export interface EvaluationReport {
 	readonly problems: number;
-	/** Of each question: fewest and most. */
+	/** Per question: min and max. */
 	readonly samples: readonly [fewest: number, most: number];
 	/** pass@1: the mean over questions of the mean over samples. */
 	readonly accuracy: Estimate;
-	/** Unbiased pass@k (Chen et al. 2021), for k = 1, 2, 4, ... up to the fewest samples. */
+	/** Unbiased pass@k (Chen et al. 2021), for k = 1, 2, 4, ... up to the min number of samples. */
 	readonly passAtK: readonly CurvePoint[];
-	/** Majority of k (cons@k, maj@k; Wang et al. 2023), the mean over subsets of the samples. */
+	/** Majority vote of k (cons@k, maj@k; Wang et al. 2023), mean over subsets of the samples. */
 	readonly consAtK: readonly CurvePoint[];
-	/** Best of k by the mean log-probability of the tokens, unbiased as pass@k is; empty where that is not told of every sample. */
+	/** Best of k by mean token log-probability, unbiased like pass@k; empty unless it is known for every sample. */
 	readonly bestAtK: readonly CurvePoint[];
-	/** Best of k by the judge's value, unbiased; empty where a sample that has come to its end has none. */
+	/** Best of k by the judge's score, unbiased; empty if a finished sample has none. */
 	readonly judgedAtK: readonly CurvePoint[];
 	/**
-	 * What choosing among the largest k of the curves adds to pass@1, by the judge or, where there is none, by majority: mean
-	 * over questions with its 95% interval. null: there is one sample of a question.
+	 * Gain over pass@1 from selecting among the largest k of the curves, by the judge or otherwise by majority: mean over
+	 * questions with 95% interval. null if there is one sample per question.
 	 */
 	readonly gain: ChoiceGain | null;
-	/** Share of the samples where that is recorded; null: it is recorded of none. */
+	/** Share of the samples for which it is recorded; null if it is recorded for none. */
 	readonly truncated: number | null;
 	/** Share of all samples. */
 	readonly unanswered: number;
-	/** Tokens: means of all, of right and of wrong samples; null: there are none. */
+	/** Mean tokens of all, correct and incorrect samples; null if there are none. */
 	readonly tokens: { readonly all: number; readonly right: number | null; readonly wrong: number | null };
-	/** Four bands with equally many samples each; fewer where lengths are alike. */
+	/** Four bands with equal numbers of samples; fewer if lengths are equal. */
 	readonly byLength: readonly LengthBand[];
-	/** The most frequent first; empty where the data names none. */
+	/** Most frequent first; empty if the data has no categories. */
 	readonly categories: readonly CategoryRow[];
 	/**
-	 * Confidence of a question is the share of its samples that agree with the majority, accuracy whether that is right.
-	 * null: with fewer than four samples a share says nothing.
+	 * The confidence of a question is the share of its samples that agree with the majority; its accuracy is whether the
+	 * majority is correct. null: with fewer than four samples the share is meaningless.
 	 */
 	readonly calibration: { readonly bins: readonly CalibrationBin[]; readonly error: number } | null;
 }
 
-/** Where confidence comes in so few steps, bins say nothing. */
+/** With so few confidence levels, bins are meaningless. */
 const fewestForConfidence = 4;
 const bins = 10;
 const bands = 4;
-/** Categories of a table. */
+/** Max categories in a table. */
 const mostCategories = 100;
 
 interface Question {
 	readonly samples: readonly EvaluatedSample[];
 	readonly classes: readonly Sampled[];
-	/** The same with the judge's values in place of log-probabilities. */
+	/** The same with judge scores instead of log-probabilities. */
 	readonly judged: readonly Sampled[];
 	readonly share: number;
 }
 
-/** Everything that is told of an evaluation. @param samples of at least one question */
+/**
+ * Computes the report of an evaluation.
+ * @param samples samples of at least one question
+ */
 export function evaluationReport(samples: readonly EvaluatedSample[]): EvaluationReport {
 	const byProblem = new Map<number, EvaluatedSample[]>();
 	for (const sample of samples) {
@@ -173,7 +176,7 @@ function gainOf(questions: readonly Question[], k: number, random: Random): Choi
 	return { by, k, ...differenceInterval(gains) };
 }
 
-/** What has not come to its end is not chosen, and needs no value. */
+/** Unfinished samples are never selected and need no score. */
 function isJudged(questions: readonly Question[]): boolean {
 	const all = questions.flatMap(({ judged }) => judged);
 	return all.some(({ score }) => score !== null) && all.every(({ score, final }) => score !== null || !final);
@@ -183,7 +186,7 @@ function scoreOf({ logprob, tokens }: EvaluatedSample): number | null {
 	return logprob === null || logprob === undefined || tokens <= 0 ? null : logprob / tokens;
 }
 
-/** 1, 2, 4, ... and the largest itself. */
+/** 1, 2, 4, ... and `most` itself. */
 function powersUpTo(most: number): number[] {
 	const ks: number[] = [];
 	for (let k = 1; k < most; k *= 2) ks.push(k);
@@ -208,7 +211,7 @@ function lengthBands(samples: readonly EvaluatedSample[]): LengthBand[] {
 	const made: LengthBand[] = [];
 	for (let b = 0, start = 0; b < bands && start < sorted.length; b++) {
 		let end = Math.max(start + 1, Math.round(((b + 1) * sorted.length) / bands));
-		// Samples of one length are in one band.
+		// Samples of equal length belong to the same band.
 		while (end < sorted.length && sorted[end]?.tokens === sorted[end - 1]?.tokens) end++;
 		const own = sorted.slice(start, end);
 		made.push({
@@ -266,7 +269,7 @@ function calibrationOf(questions: readonly Question[]): EvaluationReport['calibr
 	};
 }
 
-/** Where several answers have as many votes, each is as likely the chosen one. */
+/** In a tie, each of the leading answers is equally likely to be selected. */
 function majorityOf(samples: readonly Sampled[]): { confidence: number; accuracy: number } {
 	const votes = new Map<number, { all: number; right: number }>();
 	for (const { class: answer, right } of samples) {

@@ -1,22 +1,28 @@
-/** How well values tell what came of the texts that they were given to. */
+/** How well values predict the outcomes of the texts they were given to. */
 export interface HeadQuality {
 	/** Binary cross-entropy, nats. */
 	readonly loss: number;
 	/** Mean squared distance of value and label (Brier 1950). */
 	readonly brier: number;
-	/** Share on whose side of 0.5 the label lies, too. */
+	/** Share of values on the same side of 0.5 as their label. */
 	readonly accuracy: number;
-	/** Probability that a right one has the higher value than a wrong one, ties counted half; null: only one kind is there. */
+	/**
+	 * Probability that a correct text has a higher value than an incorrect one, ties counted half; null if there is only
+	 * one kind.
+	 */
 	readonly auc: number | null;
 	/** Expected calibration error over ten bins of equal width (Guo et al. 2017, eq. 3). */
 	readonly calibrationError: number;
 }
 
 const bins = 10;
-/** Keeps the logarithm of a value that single precision has rounded to 0 or 1 finite. */
+/** Keeps the logarithm finite for values that single precision rounds to 0 or 1. */
 const least = 1e-7;
 
-/** @param labels 0 to 1: outcomes, or shares of right completions; from 0.5 on a text counts as right. null: there are none. */
+/**
+ * @param labels 0 to 1: outcomes, or shares of correct completions; 0.5 and above counts as correct
+ * @returns null if there are none
+ */
 export function headQuality(values: ArrayLike<number>, labels: ArrayLike<number>): HeadQuality | null {
 	const n = values.length;
 	if (n === 0) return null;
@@ -48,7 +54,7 @@ function auc(values: ArrayLike<number>, labels: ArrayLike<number>): number | nul
 	for (let start = 0; start < order.length; ) {
 		let end = start + 1;
 		while (end < order.length && values[order[end] as number] === values[order[start] as number]) end++;
-		// Ranks from 1; ties share their mean.
+		// 1-based ranks; ties share their mean.
 		const rank = (start + 1 + end) / 2;
 		for (let i = start; i < end; i++) {
 			if ((labels[order[i] as number] as number) < 0.5) continue;

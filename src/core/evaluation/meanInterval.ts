@@ -10,18 +10,18 @@ export interface Estimate {
 }
 
 /**
- * By how much of a question the spread between questions is drawn to that of questions that are wholly right or wrong. Few
- * questions whose few right samples look alike are no proof that all questions are alike.
+ * Weight with which the spread between questions is shrunk toward that of all-or-nothing questions. A few questions
+ * with similar low scores do not prove that all questions are alike.
  */
 const doubt = 0.5;
 
 /**
- * Mean over questions with its 95% interval: Agresti and Coull's (1998) for as many right-or-wrong questions as these are
- * worth (Korn and Graubard 1998). Samples of one question are not independent, so what counts is the spread s² between the
- * questions' means m_i: their mean m is as certain as that of n_eff = m(1 - m) n / s² (z / t_(n-1))² questions with one
- * sample each, and never less than that of n. How often it holds the truth is what `npm run acceptance -- coverage` prints.
- *
- * @param values one per question: share of its right samples, pass@k, ..., 0 to 1
+ * Mean over questions with its 95% interval: that of Agresti and Coull (1998) for the effective number of
+ * all-or-nothing questions (Korn and Graubard 1998). Samples of one question are not independent, so the relevant
+ * quantity is the spread s² between the question means m_i: their mean m is as certain as that of n_eff = m(1 - m) n /
+ * s² (z / t_(n-1))² questions with one sample each, and never less than that of n. `npm run acceptance -- coverage`
+ * prints how often it contains the true value.
+ * @param values one per question: share of correct samples, pass@k, ..., 0 to 1
  */
 export function meanInterval(values: readonly number[]): Estimate {
 	const n = values.length;
@@ -37,7 +37,6 @@ export function shareInterval(right: number, n: number): Estimate {
 
 /**
  * Accuracy over problems: the mean over problems of the mean over samples. Problems without samples do not count.
- *
  * @param correct one list of samples per problem
  */
 export function estimateAccuracy(correct: readonly (readonly boolean[])[]): Estimate {
@@ -48,10 +47,10 @@ export function estimateAccuracy(correct: readonly (readonly boolean[])[]): Esti
 	);
 }
 
-/** How many questions with one sample each would tell as much. */
+/** Effective number of questions with one sample each. */
 function worth(values: readonly number[], mean: number): number {
 	const n = values.length;
-	// All right or all wrong says nothing about how alike the samples of a question are.
+	// If all are correct or all incorrect, the data shows nothing about how alike the samples of a question are.
 	if (n < 2 || mean <= 0 || mean >= 1) return n;
 	const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
 	const drawn = (mean * n + 2) / (n + 4);
@@ -59,7 +58,10 @@ function worth(values: readonly number[], mean: number): number {
 	return ((mean * (1 - mean) * n) / spread) * (z95 / t95(n - 1)) ** 2;
 }
 
-/** The normal interval about the mean after z²/2 right and z²/2 wrong trials more. @param n may be fractional */
+/**
+ * The normal interval about the mean after adding z²/2 correct and z²/2 incorrect trials.
+ * @param n may be fractional
+ */
 function agrestiCoull(share: number, n: number): { readonly low: number; readonly high: number } {
 	const trials = n + z95 ** 2;
 	const centre = (share * n + z95 ** 2 / 2) / trials;

@@ -2,7 +2,7 @@ import { formatCounted } from '../../base/format.ts';
 import { type Difference, differenceInterval } from './differenceInterval.ts';
 import { mcnemarExact, signFlipTest } from './pairedTest.ts';
 
-/** One sample of one problem. `problem` is the same for the same problem in both runs. */
+/** One sample of one problem. `problem` identifies the same problem in both runs. */
 export interface ProblemSample {
 	readonly problem: string;
 	readonly correct: boolean;
@@ -14,7 +14,7 @@ export interface ProblemCount {
 	readonly samples: number;
 }
 
-/** A problem that both runs were tried on. */
+/** A problem that was evaluated in both runs. */
 export interface ProblemPair {
 	readonly first: ProblemCount;
 	readonly second: ProblemCount;
@@ -22,12 +22,12 @@ export interface ProblemPair {
 
 export interface Pairing {
 	readonly pairs: readonly ProblemPair[];
-	/** Problems that only one of them has. */
+	/** Number of problems that only one of them has. */
 	readonly onlyFirst: number;
 	readonly onlySecond: number;
 }
 
-/** Right and all samples by problem. */
+/** Counts correct and all samples by problem. */
 export function countProblems(samples: Iterable<ProblemSample>): Map<string, { right: number; samples: number }> {
 	const counts = new Map<string, { right: number; samples: number }>();
 	for (const { problem, correct } of samples) {
@@ -56,16 +56,16 @@ export type PairedComparison =
 	| {
 			readonly test: 'mcnemar';
 			readonly problems: number;
-			/** Mean share of right samples, over the paired problems. */
+			/** Mean share of correct samples over the paired problems. */
 			readonly first: number;
 			readonly second: number;
 			readonly onlyFirst: number;
 			readonly onlySecond: number;
-			/** Problems of which the second has a greater share of right samples than the first, and a smaller one. */
+			/** Number of problems for which the second has a greater, or a smaller, share of correct samples. */
 			readonly gained: number;
 			readonly lost: number;
 			readonly p: number;
-			/** Of second - first. */
+			/** Second minus first. */
 			readonly difference: Difference;
 	  }
 	| {
@@ -80,12 +80,12 @@ export type PairedComparison =
 	  }
 	| { readonly test: 'none'; readonly reason: string };
 
-/** With fewer problems nothing can be told apart: exact McNemar needs six that differ for p < 0.05. */
+/** Fewer problems cannot be significant: exact McNemar needs six that differ for p < 0.05. */
 export const fewestProblems = 6;
 
 /**
- * Whether two runs differ on the problems that both were tried on: the sign-flip test, which is exact McNemar's when each has
- * one sample a problem. Repeatable: the same samples have the same p.
+ * Tests whether two runs differ on the problems evaluated in both, by the sign-flip test, which equals exact McNemar
+ * with one sample per problem. Deterministic: the same samples give the same p.
  */
 export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): PairedComparison {
 	const problems = pairs.length;

@@ -1,16 +1,16 @@
 import { Random } from '../../base/random.ts';
 
 /**
- * Exact two-sided McNemar test (McNemar 1947, with binomial probabilities): of n = b + c problems that only one of two
- * runs solved, how likely a split at least as uneven is when neither run is better. p = min(1, 2 P(X <= min(b, c))) for
- * X ~ Binomial(n, 1/2). 1 when there are none.
- *
- * @param b problems that only the first solved; @param c only the second
+ * Exact two-sided McNemar test (McNemar 1947, with binomial probabilities): for n = b + c problems solved by only one
+ * of two runs, the probability of a split at least as uneven if neither run is better. p = min(1, 2 P(X <= min(b, c)))
+ * for X ~ Binomial(n, 1/2); 1 if n is 0.
+ * @param b problems that only the first solved
+ * @param c problems that only the second solved
  */
 export function mcnemarExact(b: number, c: number): number {
 	const n = b + c;
 	const least = Math.min(b, c);
-	// Logarithms: 2^-n leaves the doubles at n = 1075.
+	// In logarithms, because 2^-n underflows at n = 1075.
 	let term = -n * Math.LN2;
 	let sum = Math.exp(term);
 	for (let i = 0; i < least; i++) {
@@ -20,20 +20,20 @@ export function mcnemarExact(b: number, c: number): number {
 	return Math.min(1, 2 * sum);
 }
 
-/** Up to so many differences that are not 0 all assignments of signs are counted: 2^19 of them. */
+/** Up to this many nonzero differences, all assignments of signs are enumerated: 2^19 of them. */
 const mostForAll = 20;
-/** Draws of one test at most; very many problems get fewer assignments. */
+/** Max random numbers per test; very many problems get fewer assignments. */
 const mostDraws = 20_000_000;
 const drawLimits = { most: 20_000, least: 1000 } as const;
 
 /**
- * Two-sided sign-flip test of paired differences (Fisher 1935, section 21): where neither run is better, each difference is
- * as likely to have the other sign, so p is the share of all assignments of signs whose sum lies at least as far from 0 as
- * the observed one. All assignments are counted where few differences are not 0, otherwise drawn ones, with one added to
- * both counts (Davison and Hinkley 1997, section 4.3), so that it is never 0. With one sample a problem it is
- * {@link mcnemarExact}. Repeatable: the draws depend on the number of differences alone. NaN of none.
- *
- * @param differences one per problem: share of right samples of the second run minus the first's
+ * Two-sided sign-flip test of paired differences (Fisher 1935, section 21): if neither run is better, each difference
+ * is equally likely to have the opposite sign, so p is the share of all sign assignments whose sum is at least as far
+ * from 0 as the observed one. All assignments are enumerated if there are few nonzero differences; otherwise random
+ * ones are drawn, with one added to both counts (Davison and Hinkley 1997, section 4.3), so that p is never 0. With one
+ * sample per problem it equals {@link mcnemarExact}. Deterministic: the draws depend on the number of differences only.
+ * NaN without differences.
+ * @param differences one per problem: share of correct samples, second minus first
  */
 export function signFlipTest(differences: readonly number[]): number {
 	if (differences.length === 0) return Number.NaN;
@@ -45,7 +45,7 @@ export function signFlipTest(differences: readonly number[]): number {
 	return sizes.length <= mostForAll ? shareOfAll(sizes, far) : shareOfDrawn(sizes, far);
 }
 
-/** By symmetry the first sign stays. Each step of the Gray code turns one sign, so a sum costs one addition. */
+/** By symmetry the first sign is fixed. Each step of the Gray code flips one sign, so a sum costs one addition. */
 function shareOfAll(sizes: readonly number[], far: number): number {
 	let sum = sizes.reduce((total, value) => total + value, 0);
 	const signs = sizes.map(() => 1);

@@ -1,8 +1,8 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
 /**
- * What tells problems apart across runs: the words of the last user message, or the whole text of a prompt that is one.
- * Templates, system prompts and white space do not count, as trainers differ in them.
+ * Identifies a problem across runs: the words of the last user message, or the whole text of a plain prompt. Templates,
+ * system prompts and whitespace are ignored, because trainers differ in them.
  */
 export function problemKey(prompt: RolloutLine['prompt']): string {
 	if (typeof prompt === 'string') return plain(prompt);

@@ -1,9 +1,9 @@
 import type { BenchmarkName } from '../../protocol/benchmarks.ts';
 
-/** A result that somebody has published; nothing of it was measured here. */
+/** A published result, not measured by this program. */
 export interface PublishedResult {
 	readonly model: string;
-	/** Where it stands: "DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table 5". */
+	/** Source: "DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table 5". */
 	readonly source: string;
 	/** "pass@1", "cons@64" */
 	readonly measure: string;
@@ -15,8 +15,8 @@ export interface PublishedResult {
 const source = (table: number) => `DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table ${table}`;
 
 /**
- * AIME 2024 pass@1 and cons@64, MATH-500, GPQA-Diamond, LiveCodeBench (all pass@1), in percent; null: not published. Tables 4
- * and 5 also stand in the README of the model's repository, which has 44.0 in place of the 50.0 of QwQ-32B-Preview.
+ * AIME 2024 pass@1 and cons@64, MATH-500, GPQA-Diamond, LiveCodeBench (all pass@1), in percent; null: not published.
+ * Tables 4 and 5 are also in the README of the model's repository, which has 44.0 instead of 50.0 for QwQ-32B-Preview.
  */
 const rows: readonly (readonly [model: string, table: number, ...percent: readonly (number | null)[]])[] = [
 	['DeepSeek-R1', 4, 79.8, null, 97.3, 71.5, 65.9],
@@ -46,14 +46,14 @@ const columns: Readonly<Partial<Record<BenchmarkName, readonly (readonly [column
 	livecodebench: [[4, 'pass@1']],
 };
 
-/** What was published of a benchmark, the best of each measure first; empty: nothing is known here. */
+/** Published results for a benchmark, best of each measure first; empty if unknown. */
 export function publishedResults(benchmark: BenchmarkName): PublishedResult[] {
 	return (columns[benchmark] ?? []).flatMap(([column, measure]) =>
 		rows
 			.flatMap(([model, table, ...percents]) => {
 				const percent = percents[column] ?? null;
 				if (percent === null) return [];
-				// Percents with one decimal: no digits that were not published.
+				// One decimal of a percentage: no digits that were not published.
 				return [{ model, source: source(table), measure, accuracy: Math.round(percent * 10) / 1000 }];
 			})
 			.sort((a, b) => b.accuracy - a.accuracy),

@@ -2,9 +2,8 @@
 export const z95 = 1.959963984540054;
 
 /**
- * 97.5th percentile of Student's t distribution: exact for one and two degrees of freedom, beyond that the expansion about
- * the normal percentile (Abramowitz and Stegun 1964, 26.7.5), which at three is 0.1% off and less above.
- *
+ * 97.5th percentile of Student's t distribution: exact for one and two degrees of freedom; beyond that the expansion
+ * about the normal percentile (Abramowitz and Stegun 1964, 26.7.5), which is off by 0.1% at three and less above.
  * @param freedom degrees of freedom, at least 1
  */
 export function t95(freedom: number): number {

@@ -1,17 +1,17 @@
 import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
 
 /*
- * Trainers record a prompt as the text that a chat template made of its messages, often without special tokens: "user\nWhat
- * is 1+1?\nassistant\n". Such a text is no prompt to train on: a template would be put around it once more.
+ * Trainers record a prompt as the text produced by a chat template, often without special tokens: "user\nWhat is
+ * 1+1?\nassistant\n". Such a text cannot be trained on as a prompt, because a template would be applied twice.
  */
 
-/** A form of chat templates: what opens and closes a message. */
+/** A chat template format: the markers around a message. */
 interface ChatForm {
-	/** What may stand before the first message. */
+	/** Text allowed before the first message. */
 	readonly start: RegExp;
-	/** Opens a message; its first group is the role. */
+	/** Opens a message; the first group is the role. */
 	readonly opens: RegExp;
-	/** What stands between a message's content and the next one. */
+	/** Text between the content of a message and the next one. */
 	readonly closes: string;
 }
 
@@ -29,7 +29,7 @@ const forms: readonly ChatForm[] = [
 	{ start: /^/, opens: new RegExp(`${roles}\\n\\n`, 'g'), closes: '' },
 ];
 
-/** What some templates put at the beginning of the completion: thinking that is open, or empty. */
+/** What some templates put at the start of the completion: open or empty thinking. */
 const opening = /^(?:<think>\s*(?:<\/think>\s*)?)?$/;
 const ends = /(?:<\|im_end\|>|<\|eot_id\|>|<end_of_turn>|<\|endoftext\|>|<\/s>|<eos>)\s*$/;
 
@@ -38,7 +38,10 @@ interface Chat {
 	readonly opening: string;
 }
 
-/** The messages of a prompt that a chat template has made; 'unclear': it is one, but where messages begin is not; null: it is none. */
+/**
+ * Parses the messages of a templated prompt; 'unclear' if it is templated but message boundaries are ambiguous; null if
+ * it is not templated.
+ */
 export function chatOfText(text: string): Chat | 'unclear' | null {
 	let unclear = false;
 	for (const form of forms) {
@@ -70,7 +73,7 @@ function roleOf(match: RegExpExecArray): string {
 	return role === 'model' ? 'assistant' : role === 'ipython' ? 'tool' : role;
 }
 
-/** Whether these may be a prompt: instructions first, then turns, of which the assistant's is next. */
+/** Whether the roles form a prompt: instructions first, then turns, with the assistant's turn next. */
 function takeTurns(all: readonly string[]): boolean {
 	const turns = all[0] === 'system' || all[0] === 'developer' ? all.slice(1) : all;
 	if (turns[0] !== 'user') return false;
@@ -84,7 +87,10 @@ function takeTurns(all: readonly string[]): boolean {
 
 type Texts = Pick<RolloutLine, 'prompt' | 'completion'>;
 
-/** Prompt and completion as messages, where a chat template made the prompt of any; or why the rollout is left out. */
+/**
+ * Converts prompt and completion to messages if a chat template produced the prompt, or returns why the rollout is left
+ * out.
+ */
 export function withMessages({ prompt, completion }: Texts): Texts | string {
 	if (typeof prompt !== 'string' || typeof completion !== 'string') return { prompt, completion };
 	const chat = chatOfText(prompt);

@@ -1,4 +1,4 @@
-/** What rollouts, or what persons said of them, are exported as. */
+/** Export formats of rollouts and of human feedback. */
 export const exportFormats = [
 	'sft',
 	'dpo',
@@ -12,12 +12,12 @@ export const exportFormats = [
 export type ExportFormat = (typeof exportFormats)[number];
 
 export interface ExportFormatInfo {
-	/** For a list of choices. */
+	/** Display title. */
 	readonly title: string;
 	readonly detail: string;
-	/** What it is made from: recorded rollouts, or what persons said of their steps or of them as a whole. */
+	/** The source: recorded rollouts, human step ratings, or human feedback on whole rollouts. */
 	readonly from: 'rollouts' | 'labels' | 'feedback';
-	/** Of the file that is proposed. */
+	/** Default file suffix. */
 	readonly suffix: string;
 }
 

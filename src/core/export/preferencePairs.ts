@@ -1,7 +1,7 @@
 import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
 import { asMessages, asTexts, type TextForm } from './textForms.ts';
 
-/** A line of preference data with explicit prompts, as TRL's DPOTrainer takes it. */
+/** A line of preference data with explicit prompts, for TRL's DPOTrainer. */
 export type PreferencePair =
 	| { readonly prompt: string; readonly chosen: string; readonly rejected: string }
 	| {
@@ -11,29 +11,26 @@ export type PreferencePair =
 	  };
 
 export interface PairingOptions {
-	/** Pairs of one group at most; a rollout is in one of them. Default 1. */
+	/** Max pairs per group; a rollout is in at most one of them. Default 1. */
 	readonly perGroup?: number;
-	/** The rewards of a pair differ by at least this; ties never make a pair. Default 0. */
+	/** Min reward difference of a pair; ties never form a pair. Default 0. */
 	readonly margin?: number;
-	/**
-	 * The longer completion of a pair is at most so many times as long as the other one, so that length does not tell which
-	 * is better; absent: any.
-	 */
+	/** Max ratio of the lengths of a pair, so that length does not reveal which one is better; absent: unlimited. */
 	readonly lengthRatio?: number;
 }
 
-/** A rollout of a group as pairing sees it. */
+/** A rollout of a group, as input of pairing. */
 export interface Candidate {
 	readonly index: number;
 	readonly reward: number;
 	/**
-	 * By which the trainer ranked the group, where the total is inferred from what it recorded: goes before the reward. null or
-	 * absent: not recorded, or not needed.
+	 * Advantage by which the trainer ranked the group, for totals inferred from records: takes precedence over the
+	 * reward. null or absent: not recorded, or not needed.
 	 */
 	readonly advantage?: number | null;
-	/** In whatever unit, the same for all. */
+	/** In any unit shared by all. */
 	readonly length: number;
-	/** Rollouts of one text have one key: they make no pair with each other. */
+	/** Rollouts with the same text have the same key and are never paired. */
 	readonly text: string;
 }
 
@@ -44,14 +41,14 @@ export interface IndexPair {
 
 export interface GroupPairs {
 	readonly pairs: readonly IndexPair[];
-	/** Pairs that were not made because the rewards are in another order than the recorded advantages. */
+	/** Number of pairs skipped because rewards and recorded advantages are in opposite order. */
 	readonly contradicted: number;
 }
 
-/** Advantages are float32: totals that differ by rounding are not in another order. */
+/** Advantages are float32: totals that differ by rounding are not in opposite order. */
 const rounding = 1e-6;
 
-/** The best first: by recorded advantage where each has one, then by reward, then the first. */
+/** Best first: by recorded advantage if all have one, then by reward, then by position. */
 export function ranked(candidates: readonly Candidate[]): Candidate[] {
 	const credited = hasAdvantages(candidates);
 	const rank = ({ advantage, reward }: Candidate) => (credited ? (advantage as number) : reward);

@@ -76,7 +76,7 @@ test('a run is trained to its end, followed, summed up, listed and exported', li
 	);
 	const other = await place.run(context, 'resume', summary.run, '--checkpoint', '3', '--set', 'model.layers=2');
 	assert.equal(other.status, 2);
-	assert.match(other.stderr, /is of another model/);
+	assert.match(other.stderr, /belongs to a different model/);
 	const cut = join(summary.run, 'checkpoints', 'step_000007', 'model.safetensors');
 	await truncate(cut, 100);
 	const damaged = await place.run(context, 'export-onnx', join(summary.run, 'checkpoints', 'step_000007'));

@@ -1,17 +1,17 @@
 import { hashText, mix32 } from '../../../base/random.ts';
 import { wordsOf } from './words.ts';
 
-/** A test text and a training text share these words. */
+/** A word sequence shared by a test text and a training text. */
 export interface Overlap {
-	/** The test text's number, as `add` got it. */
+	/** Number of the test text, as passed to `add`. */
 	readonly test: number;
-	/** The shared words, joined by blanks. */
+	/** The shared words, joined by spaces. */
 	readonly words: string;
-	/** Where they begin in the training text, in words. */
+	/** Where they start in the training text, in words. */
 	readonly at: number;
 }
 
-/** Words of an overlap, and of the shortest test text that counts, as in DeepSeek-Coder (Guo et al. 2024, section 2.4). */
+/** Words of an overlap, as in DeepSeek-Coder (Guo et al. 2024, section 2.4). */
 export const overlapWords = 10;
 export const fewestWords = 3;
 
@@ -23,21 +23,21 @@ interface Test {
 interface Place {
 	/** Index among the tests. */
 	readonly test: number;
-	/** First word. */
+	/** Index of the first word. */
 	readonly at: number;
 }
 
 /**
- * Finds training texts that give a test away: those that share ten words in a row with a test text, or that hold a whole
- * test text of three to nine words. A hit of the hash is held against the words, so nothing is found that is not there.
+ * Finds training texts that leak a test: those that share ten consecutive words with a test text, or that contain a
+ * whole test text of three to nine words. Hash hits are verified against the words, so there are no false positives.
  */
 export class ContaminationIndex {
 	readonly #tests: Test[] = [];
-	/** By length in words: hash of the words to where they stand. */
+	/** By length in words: hash of the words to their places. */
 	readonly #grams = new Map<number, Map<number, Place[]>>();
 	#tooShort = 0;
 
-	/** Test texts of fewer than three words, which cannot be looked for. */
+	/** Number of test texts with fewer than three words, which cannot be searched for. */
 	get tooShort(): number {
 		return this.#tooShort;
 	}
@@ -46,7 +46,7 @@ export class ContaminationIndex {
 		return this.#tests.length;
 	}
 
-	/** @param test its number, told in overlaps; several texts may have one */
+	/** @param test number reported in overlaps; several texts may share one */
 	add(text: string, test: number): void {
 		const words = wordsOf(text);
 		if (words.length < fewestWords) {
@@ -65,12 +65,12 @@ export class ContaminationIndex {
 			const key = gramHash(hashes, at, length);
 			const places = grams.get(key);
 			if (places === undefined) grams.set(key, [{ test: own, at }]);
-			// A phrase that stands in many tests needs to be found once.
+			// A phrase that occurs in many tests needs to be found only once.
 			else if (places.length < 4) places.push({ test: own, at });
 		}
 	}
 
-	/** The first overlap of a training text with a test; null: there is none. */
+	/** Returns the first overlap of a training text with a test; null if there is none. */
 	find(text: string): Overlap | null {
 		const words = wordsOf(text);
 		if (words.length < fewestWords) return null;

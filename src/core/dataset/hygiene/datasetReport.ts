@@ -40,7 +40,7 @@ export interface DatasetReport {
 /** Overlaps that are kept one by one; all are counted. */
 const mostKept = 100_000;
 
-/** What a dataset is like, what it has twice, and which rows overlap with test sets: row by row, in bounded memory. */
+/** Computes statistics, duplicates, and overlaps with test sets, row by row in bounded memory. */
 export class DatasetCounter {
 	readonly #facts = new FactsCounter();
 	readonly #duplicates: DuplicateFinder;
@@ -55,14 +55,14 @@ export class DatasetCounter {
 		this.#duplicates = new DuplicateFinder(options);
 	}
 
-	/** @param row larger than the one before */
+	/** @param row must be larger than the previous one */
 	add(row: number, counted: CountedRow & { readonly prompt: string }): void {
 		const { prompt, solution } = counted;
 		const words = this.#words.read(prompt);
 		this.#facts.add(counted, words);
 		this.#duplicates.add(row, words);
 		for (const [i, { name, index }] of this.#tests.entries()) {
-			// A solution may quote the test as well as the prompt does.
+			// A solution may quote the test as well as the prompt.
 			const found = index.find(prompt) ?? (solution === null ? null : index.find(solution));
 			if (found === null) continue;
 			(this.#overlaps[i] as number)++;
@@ -72,7 +72,7 @@ export class DatasetCounter {
 		}
 	}
 
-	/** It yields now and then, so that its caller can do something else. */
+	/** Yields now and then, so that the caller can do other work. */
 	*report(): Generator<void, DatasetReport> {
 		const duplicates = yield* this.#duplicates.search();
 		const { facts } = this.#facts;

@@ -3,31 +3,31 @@ import { type DuplicateGroup, type DuplicateOptions, NearDuplicates } from './ne
 import type { WordHashes } from './wordHashes.ts';
 
 export interface Duplicates {
-	/** Groups of rows whose words are all the same. */
+	/** Groups of rows with identical words. */
 	readonly exact: readonly DuplicateGroup[];
-	/** Groups of rows that share most of their runs of words; rows of an exact group are told by its first one. */
+	/** Groups of rows that share most of their word n-grams; an exact group is represented by its first row. */
 	readonly near: readonly DuplicateGroup[];
 }
 
-/** Rows that were compared. */
+/** Number of rows compared. */
 export interface ComparedRows {
-	/** All that have words. */
+	/** All rows that contain words. */
 	readonly exact: number;
-	/** The first different ones. */
+	/** The first distinct ones. */
 	readonly near: number;
-	/** false: there are so many different rows that repeats of the last ones were not noticed. */
+	/** false if there were so many distinct rows that repeats of the last ones were not detected. */
 	readonly allExact: boolean;
 	readonly complete: boolean;
 }
 
-/** Different texts that are kept by their hashes: they take 240 MB. */
+/** Max distinct texts kept as hashes (240 MB). */
 const mostDistinct = 10_000_000;
 
-/** Finds rows that an earlier one repeats, exactly or nearly, in one pass and in bounded memory. It keeps no texts. */
+/** Finds exact and near duplicates of earlier rows, in one pass and bounded memory. It keeps no texts. */
 export class DuplicateFinder {
 	readonly #firsts: HashIndex;
 	readonly #near: NearDuplicates;
-	/** Of the rows that repeat another exactly: the row, then the first that has its words. */
+	/** For exact repeats: the row, followed by the first row with the same words. */
 	readonly #repeats: number[] = [];
 	#rows = 0;
 	#distinct = 0;
@@ -37,7 +37,7 @@ export class DuplicateFinder {
 		this.#near = new NearDuplicates(options);
 	}
 
-	/** @param row each larger than the one before. A row without words is no row's duplicate. */
+	/** @param row must be larger than the previous one. A row without words is never a duplicate. */
 	add(row: number, words: WordHashes): void {
 		if (words.length === 0) return;
 		this.#rows++;
@@ -55,7 +55,7 @@ export class DuplicateFinder {
 		return { exact: this.#rows, near, allExact: kept === distinct, complete: kept === distinct && near === distinct };
 	}
 
-	/** It yields now and then, so that its caller can do something else. */
+	/** Yields now and then, so that the caller can do other work. */
 	*search(): Generator<void, Duplicates> {
 		const exact = new Map<number, number[]>();
 		for (let i = 0; i < this.#repeats.length; i += 2) {
@@ -70,7 +70,7 @@ export class DuplicateFinder {
 	}
 }
 
-/** What a search comes to, for those who need not be let in between. */
+/** Runs a search to its end, for callers that need not interleave other work. */
 export function searched<T>(search: Generator<void, T>): T {
 	for (;;) {
 		const { done, value } = search.next();

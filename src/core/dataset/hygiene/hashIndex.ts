@@ -1,15 +1,18 @@
 /**
- * Numbers by hashes of 64 bits, in 12 to 24 bytes each: a `Map` takes four times as much, and none holds more than 16 million.
- * Two texts of ten million share a hash with a probability of 3 in a million.
+ * Maps 64-bit hashes to numbers in 12 to 24 bytes each: a `Map` takes four times as much and is limited to 16 million
+ * entries. Two of ten million texts share a hash with a probability of 3 in a million.
  */
 export class HashIndex {
 	readonly #most: number;
-	/** Three numbers a slot, so that one look into memory finds all: the halves of the hash, and the value + 1; 0: it is free. */
+	/**
+	 * Three numbers per slot, so that one memory access finds all: the two halves of the hash, and the value + 1; 0:
+	 * free.
+	 */
 	#slots = new Uint32Array(3 * 1024);
 	#mask = 1023;
 	#size = 0;
 
-	/** @param most hashes that are kept; later ones are looked up only */
+	/** @param most max hashes kept; later ones are only looked up */
 	constructor(most = Number.POSITIVE_INFINITY) {
 		this.#most = most;
 	}
@@ -23,7 +26,7 @@ export class HashIndex {
 		return this.#size >= this.#most;
 	}
 
-	/** The value of a hash that is there already; undefined: it was not, and now has this one unless the index is full. */
+	/** Returns the value of a known hash; undefined if it was new, in which case it is added unless the index is full. */
 	add(low: number, high: number, value: number): number | undefined {
 		if (this.#size * 10 >= (this.#mask + 1) * 7) this.#grow();
 		const at = placeOf(this.#slots, this.#mask, low, high);
@@ -36,7 +39,7 @@ export class HashIndex {
 		return undefined;
 	}
 
-	/** Adds the first `count` hashes of two lists, with the value 0 where one is new: faster than one by one. */
+	/** Adds the first `count` hashes of two lists, new ones with the value 0: faster than one by one. */
 	addAll(lows: Uint32Array, highs: Uint32Array, count: number): void {
 		for (let i = 0; i < count; i++) {
 			const [low, high] = [lows[i] as number, highs[i] as number];
@@ -58,7 +61,7 @@ export class HashIndex {
 	}
 }
 
-/** Where a hash is, or is to be. */
+/** The slot of a hash, existing or free. */
 function placeOf(slots: Uint32Array, mask: number, low: number, high: number): number {
 	let slot = low & mask;
 	for (;;) {

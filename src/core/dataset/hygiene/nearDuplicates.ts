@@ -1,61 +1,64 @@
 import { mix32, Random } from '../../../base/random.ts';
 import type { WordHashes } from './wordHashes.ts';
 
-/** Rows that say the same, in their order; the first one is the one to keep. */
+/** Duplicate rows in order; the first one is the one to keep. */
 export type DuplicateGroup = readonly number[];
 
 export interface DuplicateOptions {
-	/** Jaccard similarity of two texts' runs of words from which on they are near duplicates; default 0.8. */
+	/** Min Jaccard similarity of the word n-grams of near duplicates; default 0.8. */
 	readonly similarity?: number;
-	/** Words of a run; default 5. Shorter texts are compared whole. */
+	/** Words per n-gram; default 5. Shorter texts are compared as a whole. */
 	readonly shingle?: number;
-	/** Texts that are kept; default, and most: 2 million. */
+	/** Max texts kept; default and limit: 2 million. */
 	readonly texts?: number;
-	/** Runs of words that are kept, over all texts, at 4 bytes each; default 40 million. */
+	/** Max n-grams kept over all texts, at 4 bytes each; default 40 million. */
 	readonly shingles?: number;
 }
 
 const hashes = 128;
-/** 16 bands of 8: texts of similarity 0.8 meet in at least one with probability 0.95, those of 0.5 with 0.06. */
+/**
+ * 16 bands of 8: texts with similarity 0.8 collide in at least one band with probability 0.95, those with 0.5 with
+ * 0.06.
+ */
 const bands = 16;
 const perBand = hashes / bands;
 const donorsPerBin = 8;
-/** A bucket with more rows than this is of a phrase that half of the data begins with: each is compared with the first ones. */
+/** A larger bucket comes from a phrase that starts much of the data: its rows are compared with the first ones only. */
 const mostCompared = 50;
-/** Comparisons a text, on the average: data of one template would take hours otherwise. */
+/** Comparisons per text on average; without a limit, data from one template would take hours. */
 const comparisonsPerText = 100;
-/** 53 bits of a number hold a key of 32 and the place of a text. */
+/** 53 bits of a number contain a 32-bit key and the index of a text. */
 const mostTexts = 1 << 21;
 const blockLength = 1 << 20;
-/** Work between two breaths, in texts looked at. */
+/** Texts processed between two yields. */
 const breath = 2048;
 
 /**
- * Finds texts that share most of their runs of words: signatures of MinHash (Broder 1997), by one permutation (Li, Owen and
- * Zhang 2012) whose empty bins are filled from others (Shrivastava 2017), propose pairs by bands (locality-sensitive hashing, Leskovec
- * et al., Mining of Massive Datasets, chapter 3), and each proposal is held against the true Jaccard similarity. A text takes
- * 76 bytes and 4 for each run of words.
+ * Finds texts that share most of their word n-grams: MinHash signatures (Broder 1997), by one permutation (Li, Owen and
+ * Zhang 2012) with densification of empty bins (Shrivastava 2017), propose pairs by bands (locality-sensitive hashing,
+ * Leskovec et al., Mining of Massive Datasets, chapter 3), and each proposal is verified by its true Jaccard
+ * similarity. A text takes 76 bytes plus 4 for each n-gram.
  */
 export class NearDuplicates {
 	readonly #similarity: number;
 	readonly #shingle: number;
 	readonly #mostTexts: number;
 	readonly #mostShingles: number;
-	/** The bins that an empty bin looks into, one after the other. */
+	/** The bins tried in turn to fill an empty bin. */
 	readonly #donors: Uint8Array;
 	readonly #signature = new Uint32Array(hashes);
 	readonly #filled = new Uint8Array(hashes);
 	#scratch = new Uint32Array(1024);
-	/** Each text: its row, and where its shingles lie; its keys, one a band. */
+	/** Per text: its row, the position of its n-grams, and its keys, one per band. */
 	#rows = new Uint32Array(256);
 	#blocks = new Uint32Array(256);
 	#starts = new Uint32Array(256);
 	#lengths = new Uint32Array(256);
-	/** 1: its shingles rise and are all different; they are put in that order when the text is first compared. */
+	/** 1 if the n-grams are sorted and unique; they are sorted when the text is first compared. */
 	#sorted = new Uint8Array(256);
 	readonly #keys = Array.from({ length: bands }, () => new Uint32Array(256));
 	readonly #pool: Uint32Array[] = [];
-	/** Used of the last block. */
+	/** Used part of the last block. */
 	#used = blockLength;
 	#shingles = 0;
 	#size = 0;
@@ -70,17 +73,20 @@ export class NearDuplicates {
 		this.#donors = Uint8Array.from({ length: hashes * donorsPerBin }, () => random.int(hashes));
 	}
 
-	/** Texts that are kept. */
+	/** Number of texts kept. */
 	get size(): number {
 		return this.#size;
 	}
 
-	/** @param row its number, told in groups; each larger than the one before. @returns false: there is no room for more */
+	/**
+	 * @param row number reported in groups; must be larger than the previous one
+	 * @returns false if there is no room for more
+	 */
 	add(row: number, words: WordHashes): boolean {
 		if (this.#closed || this.#size >= this.#mostTexts) return false;
 		const set = this.#shinglesOf(words);
 		if (this.#shingles + set.length > this.#mostShingles) {
-			// A shorter text after it is not kept either, so that what was compared are the first ones.
+			// Later, shorter texts are not kept either, so that the compared texts are the first ones.
 			this.#closed = true;
 			return false;
 		}
@@ -100,7 +106,7 @@ export class NearDuplicates {
 		return true;
 	}
 
-	/** All groups; it yields now and then, so that its caller can do something else. */
+	/** Returns all groups; yields now and then, so that the caller can do other work. */
 	*search(): Generator<void, DuplicateGroup[]> {
 		const parents = Uint32Array.from({ length: this.#size }, (_, i) => i);
 		const all = new Float64Array(this.#size);
@@ -121,7 +127,7 @@ export class NearDuplicates {
 						const [low, high] = ordered(rootOf(parents, other), rootOf(parents, i));
 						if (low === high) continue;
 						left--;
-						// The earlier row leads its group.
+						// The earlier row represents its group.
 						if (this.#alike(other, i)) parents[high] = low;
 					}
 					if (++seen % breath === 0) yield;
@@ -141,7 +147,7 @@ export class NearDuplicates {
 		return [...groups.values()].sort(([a = 0], [b = 0]) => a - b);
 	}
 
-	/** The texts of a band by their keys, rising; most of those that share theirs with no other text are left out. */
+	/** The texts of a band by key, ascending; most texts with a unique key are left out. */
 	#shared(band: number, met: MetKeys, into: Float64Array): Float64Array {
 		const keys = this.#keys[band] as Uint32Array;
 		const size = this.#size;
@@ -155,7 +161,7 @@ export class NearDuplicates {
 		return into.subarray(0, count).sort();
 	}
 
-	/** Hashes of the runs of words of a text; they are overwritten by the next text. */
+	/** Hashes of the n-grams of a text; overwritten by the next text. */
 	#shinglesOf(words: WordHashes): Uint32Array {
 		const run = Math.min(this.#shingle, words.length);
 		const count = words.length - run + 1;
@@ -172,7 +178,7 @@ export class NearDuplicates {
 		return set.subarray(0, count);
 	}
 
-	/** Puts a text's shingles in order, each once. */
+	/** Sorts the n-grams of a text and removes duplicates. */
 	#sort(i: number): void {
 		if (this.#sorted[i] === 1) return;
 		this.#sorted[i] = 1;
@@ -204,7 +210,7 @@ export class NearDuplicates {
 		this.#shingles += set.length;
 	}
 
-	/** The least hash of each bin; an empty bin takes that of the first of its donors that is not, else of the next bin. */
+	/** Fills the min hash of each bin; an empty bin takes that of its first nonempty donor, otherwise of the next bin. */
 	#sign(set: Uint32Array): void {
 		const [signature, filled, donors] = [this.#signature, this.#filled, this.#donors];
 		signature.fill(0xffffffff);
@@ -225,12 +231,12 @@ export class NearDuplicates {
 				donor = bin;
 				while (filled[donor] === 0) donor = (donor + 1) % hashes;
 			}
-			// What is not marked as filled gives nothing on.
+			// Bins not marked as filled are not donors.
 			signature[bin] = signature[donor] as number;
 		}
 	}
 
-	/** Whether two texts share enough of their runs; it stops as soon as they cannot any more. */
+	/** Whether two texts share enough n-grams; stops as soon as that is impossible. */
 	#alike(a: number, b: number): boolean {
 		const [left, right] = [this.#pool[this.#blocks[a] as number], this.#pool[this.#blocks[b] as number]];
 		if (left === undefined || right === undefined) return false;
@@ -266,9 +272,12 @@ export class NearDuplicates {
 	}
 }
 
-/** Which keys may have been met twice: sorting those alone is several times as fast, as few texts of a band share a key. */
+/**
+ * Tracks which keys may occur twice: sorting only those is several times as fast, because few texts of a band share a
+ * key.
+ */
 class MetKeys {
-	/** 0, 1, or 2 for more, of the keys with the same last bits. */
+	/** Occurrences (0, 1, or 2 for more) of keys with the same low bits. */
 	readonly #times: Uint8Array;
 
 	constructor(keys: number) {

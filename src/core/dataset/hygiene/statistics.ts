@@ -1,43 +1,43 @@
 import { HashIndex } from './hashIndex.ts';
 import type { WordHashes } from './wordHashes.ts';
 
-/** Of lengths, in characters. */
+/** Statistics of lengths, in characters. */
 export interface LengthFacts {
 	readonly least: number;
 	readonly median: number;
 	readonly mean: number;
-	/** The 95th percentile: 95% are no longer. */
+	/** 95th percentile. */
 	readonly p95: number;
 	readonly most: number;
 }
 
 export const answerKinds = ['integer', 'number', 'expression', 'choice', 'boolean', 'text', 'unknown'] as const;
-/** What an answer looks like; `choice`: one letter of A to J; `unknown`: null in the data. */
+/** Form of an answer; `choice`: one letter from A to J; `unknown`: null in the data. */
 export type AnswerKind = (typeof answerKinds)[number];
 
 export interface DatasetFacts {
 	readonly rows: number;
-	/** null: no row has one. */
+	/** null if no row has one. */
 	readonly prompt: LengthFacts | null;
 	readonly answer: LengthFacts | null;
 	readonly solution: LengthFacts | null;
 	readonly withSolution: number;
-	/** How many answers are of which kind, the most frequent first. */
+	/** Number of answers of each kind, most frequent first. */
 	readonly answerKinds: readonly (readonly [kind: AnswerKind, rows: number])[];
-	/** Different words over all prompts, up to the limit of the counter. */
+	/** Distinct words over all prompts, up to the counter limit. */
 	readonly vocabulary: number;
-	/** There may be more words. */
+	/** Whether there may be more words. */
 	readonly vocabularyFull: boolean;
 }
 
-/** What is counted of a row. */
+/** The counted parts of a row. */
 export interface CountedRow {
 	readonly prompt: string | null;
 	readonly answer: string | null;
 	readonly solution: string | null;
 }
 
-/** Counts rows one by one; it keeps lengths and words, no texts. */
+/** Counts rows one by one; keeps lengths and words, no texts. */
 export class FactsCounter {
 	readonly #prompt = new Lengths();
 	readonly #answer = new Lengths();
@@ -46,12 +46,12 @@ export class FactsCounter {
 	readonly #vocabulary: HashIndex;
 	#rows = 0;
 
-	/** @param mostWords different words that are told apart */
+	/** @param mostWords max distinct words */
 	constructor(mostWords = 2_000_000) {
 		this.#vocabulary = new HashIndex(mostWords);
 	}
 
-	/** @param words of the prompt */
+	/** @param words words of the prompt */
 	add({ prompt, answer, solution }: CountedRow, words: WordHashes): void {
 		this.#rows++;
 		const kind = answerKind(answer);
@@ -89,7 +89,7 @@ export function answerKind(answer: string | null): AnswerKind {
 	return 'text';
 }
 
-/** How often each length was met. */
+/** Histogram of lengths. */
 class Lengths {
 	readonly #counts = new Map<number, number>();
 	#sum = 0;

@@ -1,14 +1,14 @@
 import { mix32 } from '../../../base/random.ts';
 import { wordsOf } from './words.ts';
 
-/** FNV's prime, and an odd factor that shares no pattern with it. */
+/** The FNV prime, and an odd factor without a shared bit pattern. */
 const [primeLow, primeHigh] = [0x01000193, 0x85ebca6b];
 const [basisLow, basisHigh] = [0x811c9dc5, 0x9e3779b9];
 
 const other = 0;
 const operator = 1;
 const space = 2;
-/** What `wordsOf` makes of each ASCII character: of letters and digits themselves in lower case, of others their kind. */
+/** The effect of `wordsOf` on each ASCII character: letters and digits in lower case, others by kind. */
 const folded = new Uint8Array(128).map((_, code) => {
 	const character = String.fromCharCode(code);
 	if (/[A-Za-z0-9]/.test(character)) return character.toLowerCase().charCodeAt(0);
@@ -17,25 +17,25 @@ const folded = new Uint8Array(128).map((_, code) => {
 });
 
 /**
- * The words of a text (`wordsOf`) as hashes of 64 bits, in two halves. Makes no texts where the text is ASCII, which is five
- * times as fast; its arrays are reused by the next text.
+ * The words of a text (`wordsOf`) as 64-bit hashes in two halves. It creates no strings for ASCII text, which is five
+ * times as fast; its arrays are reused for the next text.
  */
 export class WordHashes {
 	low = new Uint32Array(1024);
 	high = new Uint32Array(1024);
-	/** Words of the text. */
+	/** Number of words. */
 	length = 0;
 
 	read(text: string): this {
 		this.length = 0;
 		let [low, high] = [basisLow, basisHigh];
 		let inWord = false;
-		/** Where the stretch without white space began, and how many words there were before. */
+		/** Start of the current stretch without whitespace, and the number of words before it. */
 		let [from, before] = [0, 0];
 		for (let i = 0; i < text.length; i++) {
 			const code = text.charCodeAt(i);
 			if (code >= 128) {
-				// No word and no normalization reaches across white space: the stretch is read by the general rule.
+				// Words and normalization never cross whitespace, so the stretch is processed by the general rule.
 				let end = i;
 				while (end < text.length && folded[text.charCodeAt(end)] !== space) end++;
 				this.length = before;
@@ -65,7 +65,7 @@ export class WordHashes {
 		return this;
 	}
 
-	/** The hash of all words in their order; the same for texts that differ in case, spacing and punctuation alone. */
+	/** Hash of all words in order; equal for texts that differ only in case, spacing and punctuation. */
 	get all(): readonly [low: number, high: number] {
 		let [low, high] = [basisLow, basisHigh];
 		for (let i = 0; i < this.length; i++) {

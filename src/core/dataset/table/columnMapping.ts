@@ -6,29 +6,29 @@ import type { TableColumn } from './tableColumns.ts';
 import type { RowValue } from './tableRow.ts';
 import { sampledColumns, usualColumns } from './usualColumns.ts';
 
-/** Which column holds what; null: none does. */
+/** Which column contains what; null: none. */
 export interface ColumnMapping {
 	readonly prompt: string | null;
 	readonly answer: string | null;
 	readonly solution: string | null;
-	/** How rows are read, where it is not what the columns hold. */
+	/** How rows are interpreted, if columns are not used as they are. */
 	readonly preset: PresetName | null;
 }
 
-/** A mapping with the sentences that say what it was guessed by. */
+/** A mapping with sentences that explain how it was inferred. */
 export interface GuessedMapping extends ColumnMapping {
 	readonly because: readonly string[];
 }
 
-/** Columns of which a row is a rollout, whose completion is no gold answer. */
+/** Columns that mark a row as a rollout, whose completion is not a gold answer. */
 const scored = ['reward', 'rewards', 'advantage', 'correct'];
 
-/** Share of the sampled values that have a mark, from which on the column is read by it. */
+/** Min share of sampled values with a marker for the column to be interpreted by it. */
 const marked = 0.8;
 
 /**
- * Guesses which columns hold prompt, answer and solution, by their names and by what some rows hold.
- * @param byLength whether the column of the longest texts is the prompt where no name says which
+ * Infers which columns contain prompt, answer and solution, from their names and from sample rows.
+ * @param byLength whether the column with the longest texts is the prompt if no name matches
  */
 export function guessMapping(
 	columns: readonly TableColumn[],
@@ -47,7 +47,7 @@ export function guessMapping(
 				return found.name;
 			}
 		}
-		// Inside of objects, as in verl's "reward_model".
+		// Inside objects, such as verl's "reward_model".
 		for (const wanted of usualColumns[role]) {
 			const outer = columns.find(({ name, type }) => type === 'object' && filled(`${name}.${wanted}`));
 			if (outer === undefined || role === 'prompt' || isRollouts) continue;
@@ -90,7 +90,7 @@ export function guessMapping(
 	const boxed = [answer, solution].find(
 		(name) => name !== null && share(name, (text) => findBoxed(text).length > 0) >= marked,
 	);
-	// A column of answers is better than one to take them out of.
+	// An answer column is preferred to a column to extract answers from.
 	if (boxed !== undefined && boxed !== null && (answer === null || boxed === answer)) {
 		because.push(`answer: inside \\boxed{} in "${boxed}"`);
 		return { prompt, answer: boxed, solution: boxed, preset: 'math', because };
@@ -98,10 +98,10 @@ export function guessMapping(
 	return { prompt, answer, solution, preset: null, because };
 }
 
-/** Columns that a person named; what is left out is guessed. */
+/** Columns chosen by the user; the rest is inferred. */
 export type NamedColumns = { readonly [Role in 'prompt' | 'answer' | 'solution']?: string | undefined };
 
-/** How rows are read follows from where the answer is guessed to stand: it does not hold for another column. */
+/** The interpretation depends on the inferred answer column; it does not apply to another column. */
 export function withNamed(guessed: ColumnMapping, { prompt, answer, solution }: NamedColumns): ColumnMapping {
 	const own = answer !== undefined && answer !== guessed.answer;
 	return {
@@ -112,7 +112,7 @@ export function withNamed(guessed: ColumnMapping, { prompt, answer, solution }: 
 	};
 }
 
-/** As rows of a recipe's dataset are read; roles without a column have their usual names. */
+/** As used to read the rows of a recipe dataset; roles without a column get their usual names. */
 export function datasetColumns({ prompt, answer, solution, preset }: ColumnMapping): DatasetColumns {
 	return {
 		prompt: prompt ?? 'prompt',

@@ -1,7 +1,7 @@
 import type { ColumnMapping } from './columnMapping.ts';
 import type { TableColumn } from './tableColumns.ts';
 
-/** Columns of rollouts that are looked at first, and those that are looked at last: by position or log. */
+/** Rollout columns shown first, and bookkeeping columns shown last. */
 const early: readonly string[] = [
 	'completion',
 	'chosen',
@@ -14,7 +14,7 @@ const early: readonly string[] = [
 ];
 const late: readonly string[] = ['tokens', 'parents', 'extra'];
 
-/** The columns as a table shows them: prompt, what was written and what it earned, answer, solution, then the others. */
+/** Orders columns for display: prompt, completion and reward, answer, solution, then the others. */
 export function columnOrder(columns: readonly TableColumn[], mapping: ColumnMapping): TableColumn[] {
 	const place = ({ name }: TableColumn): number => {
 		if (name === mapping.prompt) return 0;

@@ -4,10 +4,10 @@ import type { TaskDataset } from '../../../protocol/recipe.ts';
 import { datasetPresets } from '../presets.ts';
 import type { ColumnMapping } from './columnMapping.ts';
 
-/** A recipe's `dataset`, without what is the default anyway. */
+/** The `dataset` of a recipe, without defaults. */
 export type DatasetBlock = Readonly<Record<string, unknown>>;
 
-/** @param path as the recipe names the file */
+/** @param path the file, as written in the recipe */
 export function fileBlock(path: string, mapping: ColumnMapping, share: number): DatasetBlock {
 	const usual =
 		mapping.preset === null
@@ -27,14 +27,17 @@ export function taskBlock(dataset: TaskDataset): DatasetBlock {
 	return Object.fromEntries(Object.entries(dataset).filter(([, value]) => value !== undefined));
 }
 
-/** What replaces a part of a text. */
+/** A replacement in a text. */
 export interface TextChange {
 	readonly offset: number;
 	readonly length: number;
 	readonly text: string;
 }
 
-/** The changes that set a recipe's `dataset`; comments elsewhere stay. Fails with `invalid` when the text is no recipe. */
+/**
+ * Returns the edits that set `dataset` in a recipe; comments elsewhere are kept. Throws `invalid` if the text is not a
+ * recipe.
+ */
 export function setDataset(text: string, block: DatasetBlock): TextChange[] {
 	const root = parseTree(text, [], { allowTrailingComma: true });
 	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix it first.');

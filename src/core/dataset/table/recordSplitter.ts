@@ -1,11 +1,17 @@
-/** Called with where a record begins and ends (excluded), in bytes of the file; a record of lines with its line, from 1. */
+/**
+ * Called with the start and end (exclusive) of a record, in bytes of the file; records in lines also get their 1-based
+ * line.
+ */
 export type FoundRecord = (start: number, end: number, line?: number) => void;
 
-/** Finds where records begin and end in a file that is read in portions; it keeps no bytes. */
+/** Finds record boundaries in a file read in chunks; keeps no bytes. */
 export interface RecordSplitter {
-	/** @param at where the bytes begin in the file */
+	/** @param at offset of the bytes in the file */
 	push(bytes: Uint8Array, at: number, found: FoundRecord): void;
-	/** Nothing follows. @param at the file's size */
+	/**
+	 * Ends the input.
+	 * @param at file size
+	 */
 	end(at: number, found: FoundRecord): void;
 }
 
@@ -18,11 +24,11 @@ const comma = code(',');
 const [braceOpen, braceClose, bracketOpen, bracketClose] = [code('{'), code('}'), code('['), code(']')];
 const isSpace = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
-/** Lines, without the blank ones. */
+/** Lines, without blank ones. */
 export class LineSplits implements RecordSplitter {
 	#start = -1;
 	#line = 0;
-	/** The first byte of the line at hand; -1: it has none. */
+	/** First byte of the current line; -1: none. */
 	#first = -1;
 
 	push(bytes: Uint8Array, at: number, found: FoundRecord): void {
@@ -52,8 +58,8 @@ export class LineSplits implements RecordSplitter {
 }
 
 /**
- * Records of a table of separated values (RFC 4180): a line break inside quotes belongs to its field. A quote opens a field
- * only at its beginning, so that one inside a field that has none is a character like others.
+ * Records of separated values (RFC 4180): a line break inside quotes belongs to its field. A quote opens a field only
+ * at its start; elsewhere it is an ordinary character.
  */
 export class SeparatedSplits implements RecordSplitter {
 	readonly #delimiter: number;
@@ -61,7 +67,7 @@ export class SeparatedSplits implements RecordSplitter {
 	#any = false;
 	#fieldStart = true;
 	#quoted = false;
-	/** A quote was closed by the byte before: another one makes both a character. */
+	/** The previous byte closed a quote: another quote makes both a literal quote. */
 	#closed = false;
 
 	/** @param delimiter one ASCII character */
@@ -107,24 +113,24 @@ export class SeparatedSplits implements RecordSplitter {
 }
 
 /**
- * The rows of a JSON document: the elements of its list; else the elements of the first list of objects that its object
- * holds (`{"data": [{...}, ...]}`); else the document itself is the one row.
+ * Rows of a JSON document: the elements of its list, otherwise the elements of the first list of objects in its object
+ * (`{"data": [{...}, ...]}`), otherwise the document itself is the only row.
  */
 export class JsonSplits implements RecordSplitter {
-	/** The depth at which rows lie; null: it is not known yet. */
+	/** Depth of the rows; null if not known yet. */
 	#container: number | null;
 	#depth: number;
 	#inString = false;
 	#escaped = false;
-	/** A list was opened by the byte before: its first element says whether it holds rows. */
+	/** The previous byte opened a list: its first element decides whether it contains rows. */
 	#candidate = false;
 	#document = -1;
 	#start = -1;
-	/** After the last byte of the record that is no white space. */
+	/** Offset after the last non-whitespace byte of the record. */
 	#last = -1;
 	#done = false;
 
-	/** @param inside whether the bytes begin at a row, and not with the document */
+	/** @param inside whether the bytes start at a row instead of the start of the document */
 	constructor(inside = false) {
 		this.#container = inside ? 1 : null;
 		this.#depth = inside ? 1 : 0;

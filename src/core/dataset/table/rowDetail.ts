@@ -3,12 +3,12 @@ import type { ColumnMapping } from './columnMapping.ts';
 import { rolesOf } from './rowRoles.ts';
 import { cellText, type RowValue } from './tableRow.ts';
 
-/** Columns that hold what a policy wrote, thinking and answer in one text. */
+/** Columns that contain what a policy wrote, thinking and answer in one text. */
 const written: readonly string[] = ['completion', 'response', 'output', 'generation', 'chosen', 'rejected'];
-/** Shown parts: a row of thousands of columns is cut. */
+/** Max parts shown: a row may have thousands of columns. */
 const mostParts = 200;
 
-/** A row taken apart for reading: prompt, solution, what a policy wrote, answer, then its other columns. */
+/** Splits a row into parts for reading: prompt, solution, completion, answer, then the other columns. */
 export function rowDetail(row: RowValue, mapping: ColumnMapping): RowPart[] {
 	const roles = rolesOf(row, mapping);
 	const parts: RowPart[] = [];
@@ -53,7 +53,7 @@ export function rowDetail(row: RowValue, mapping: ColumnMapping): RowPart[] {
 
 const title = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** Messages one after the other, each with who says it; null: the list has others. */
+/** Joins messages with their roles; null if the list contains anything else. */
 function conversation(list: readonly unknown[]): string | null {
 	const said = list.map((item) => {
 		const { role, from, content, value } = (item ?? {}) as Record<string, unknown>;

@@ -1,23 +1,23 @@
 import type { Condition, RowFilter } from '../../../protocol/datasetMessages.ts';
 import { cellNumber, cellText, type RowValue } from './tableRow.ts';
 
-/** What is known of a row beside its columns. */
+/** Row properties besides its columns. */
 export interface RowMarks {
 	readonly repeats: boolean;
 	readonly overlaps: boolean;
-	/** Asked for where a filter needs it. */
+	/** Evaluated only if a filter needs it. */
 	readonly heldOut: () => boolean;
 }
 
-/** Whether a filter lets every row through. */
+/** Whether a filter accepts every row. */
 export function isOpen(filter: RowFilter): boolean {
 	const { text, conditions, duplicates, overlaps, side } = filter;
 	return text === '' && conditions.length === 0 && duplicates === 'all' && overlaps === 'all' && side === 'all';
 }
 
 /**
- * A filter as a function. Texts are compared whatever the case; a value that is a number is compared as one with cells that
- * are numbers or texts that stand for numbers. A row without the column is empty there.
+ * Compiles a filter. Texts are compared case-insensitively; a numeric value is compared as a number with cells that are
+ * numbers or numeric strings. A missing column counts as empty.
  */
 export function rowTest(filter: RowFilter): (row: RowValue, marks: RowMarks) => boolean {
 	const wanted = filter.text.toLowerCase();
@@ -37,7 +37,7 @@ function conditionTest({ column, operator, value }: Condition): (row: RowValue) 
 	const number = cellNumber(value);
 	const cell = (row: RowValue): unknown => (Object.hasOwn(row, column) ? row[column] : null);
 	const text = (row: RowValue): string => cellText(cell(row)).toLowerCase();
-	/** Below, at or above the value; null: an empty cell is neither. */
+	/** Below, at or above the value; null for an empty cell. */
 	const order = (row: RowValue): number | null => {
 		const own = text(row);
 		if (own === '') return null;
@@ -73,7 +73,7 @@ function conditionTest({ column, operator, value }: Condition): (row: RowValue) 
 	}
 }
 
-/** What rows are sorted by: numbers before texts, empty cells last in either direction. */
+/** Sort key: numbers before texts, empty cells last in either direction. */
 export type SortKey = number | string | null;
 const longestKey = 100;
 
@@ -84,7 +84,10 @@ export function sortKey(value: unknown): SortKey {
 	return text === '' ? null : text.slice(0, longestKey).toLowerCase();
 }
 
-/** The order of rows by their keys; rows of one key keep theirs. @param keys parallel to the rows */
+/**
+ * Stable order of rows by their keys.
+ * @param keys parallel to the rows
+ */
 export function sortedRows(rows: readonly number[], keys: readonly SortKey[], descending: boolean): number[] {
 	const order = rows.map((_, i) => i);
 	const sign = descending ? -1 : 1;

@@ -1,7 +1,7 @@
-/** The likelier ones first, where a line holds as many of both. */
+/** Most likely first, for ties. */
 const delimiters = ['\t', ';', '|', ','] as const;
 
-/** The character that parts the fields of a table's first line: the one that it holds most often outside of quotes. */
+/** Returns the delimiter of a table's first line: the one that occurs most often outside quotes. */
 export function guessDelimiter(line: string): string {
 	const bare = line.replace(/"[^"]*"/g, '');
 	const counts = delimiters.map((delimiter) => bare.split(delimiter).length);
@@ -9,7 +9,7 @@ export function guessDelimiter(line: string): string {
 	return most === 1 ? ',' : (delimiters[counts.indexOf(most)] as string);
 }
 
-/** The fields of one record (RFC 4180); what follows a closing quote in a field is kept as it is. */
+/** Splits one record into fields (RFC 4180); text after a closing quote in a field is kept. */
 export function parseSeparated(record: string, delimiter: string): string[] {
 	const fields: string[] = [];
 	const end = record.endsWith('\r') ? record.length - 1 : record.length;
@@ -20,7 +20,7 @@ export function parseSeparated(record: string, delimiter: string): string[] {
 			for (;;) {
 				const close = record.indexOf('"', at);
 				if (close < 0) {
-					// Never closed: the rest of the record is the field.
+					// Unterminated: the field is the rest of the record.
 					fields.push(field + record.slice(at, end));
 					return fields;
 				}
@@ -41,7 +41,7 @@ export function parseSeparated(record: string, delimiter: string): string[] {
 	}
 }
 
-/** Names of columns from a table's first record: what has no name, or another's, gets one of its own. */
+/** Column names from the first record; empty and duplicate names are replaced. */
 export function columnNames(fields: readonly string[]): string[] {
 	const names: string[] = [];
 	const used = new Set<string>();
@@ -55,7 +55,7 @@ export function columnNames(fields: readonly string[]): string[] {
 	return names;
 }
 
-/** A record as a row: what it lacks is null, and what no column is named for gets a name. */
+/** Converts a record to a row: missing fields are null, surplus fields get generated names. */
 export function rowOfFields(names: readonly string[], fields: readonly string[]): Record<string, unknown> {
 	const row: Record<string, unknown> = {};
 	const set = (name: string, value: unknown) =>

@@ -6,14 +6,14 @@ export type ColumnType = (typeof columnTypes)[number];
 export interface TableColumn {
 	readonly name: string;
 	readonly type: ColumnType;
-	/** Mean length in characters of what was looked at. */
+	/** Mean length in characters over the sampled rows. */
 	readonly length: number;
 }
 
-/** More columns than this are not told apart. */
+/** Max columns distinguished. */
 export const mostColumns = 200;
 
-/** Which columns rows have and of which type their values are. */
+/** Infers the columns of rows and their types. */
 export class ColumnFinder {
 	readonly #columns = new Map<
 		string,
@@ -21,7 +21,7 @@ export class ColumnFinder {
 	>();
 	readonly #textNumbers: boolean;
 
-	/** @param textNumbers texts that stand for numbers count as numbers: in files that have nothing but texts */
+	/** @param textNumbers whether numeric strings count as numbers, for formats that only have strings */
 	constructor({ textNumbers = false }: { readonly textNumbers?: boolean } = {}) {
 		this.#textNumbers = textNumbers;
 	}
@@ -42,7 +42,7 @@ export class ColumnFinder {
 		}
 	}
 
-	/** In the order in which they were met. */
+	/** In order of first appearance. */
 	get columns(): TableColumn[] {
 		return [...this.#columns].map(([name, { types, characters, filled }]) => ({
 			name,
@@ -71,6 +71,6 @@ function typeOf(value: unknown, textNumbers: boolean): ColumnType {
 function lengthOf(value: unknown): number {
 	if (typeof value === 'string') return value.length;
 	if (typeof value !== 'object' || value === null) return String(value).length;
-	// About; the columns of long lists are as wide as columns get.
+	// Approximate; columns with long lists get the max width.
 	return Array.isArray(value) ? value.length * 8 : Object.keys(value).length * 16;
 }

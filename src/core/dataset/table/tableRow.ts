@@ -3,23 +3,23 @@ export type TableFormat = (typeof tableFormats)[number];
 
 export type RowValue = Readonly<Record<string, unknown>>;
 
-/** A row of a table, as it stands in its file. */
+/** A row of a table, as in its file. */
 export interface TableRow {
-	/** From 0. */
+	/** 0-based. */
 	readonly row: number;
-	/** null: it cannot be read. */
+	/** null if it cannot be parsed. */
 	readonly value: RowValue | null;
-	/** Why not, in words; null: it can. */
+	/** The parse error, in words; null if there is none. */
 	readonly fault: string | null;
-	/** What to do about it, where there is something. */
+	/** What to do about it, if anything. */
 	readonly action?: string;
-	/** From 1, in a file of lines that is read from its beginning. */
+	/** 1-based, for line-based files read from the start. */
 	readonly line?: number;
-	/** It is a JSON value that is no object. */
+	/** Set for a JSON value that is not an object. */
 	readonly bare?: true;
 }
 
-/** A JSON value as a row: what is no object is the one field `value`. */
+/** Wraps a JSON value as a row: a value other than an object becomes the single field `value`. */
 export function rowOfValue(value: unknown): RowValue {
 	return isRow(value) ? value : { value };
 }
@@ -28,7 +28,7 @@ export function isRow(value: unknown): value is RowValue {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** One line with what a cell holds: texts as they are, lists and objects as JSON, nothing for null. */
+/** Cell content in one line: texts as they are, lists and objects as JSON, empty for null. */
 export function cellText(value: unknown): string {
 	if (typeof value === 'string') return value;
 	if (value === null || value === undefined) return '';
@@ -40,7 +40,7 @@ export function cellText(value: unknown): string {
 	}
 }
 
-/** A value as a number where it is one, or a text that stands for one; else null. */
+/** A value as a number if it is one, or a numeric string; otherwise null. */
 export function cellNumber(value: unknown): number | null {
 	if (typeof value === 'number') return Number.isFinite(value) ? value : null;
 	if (typeof value === 'boolean') return value ? 1 : 0;

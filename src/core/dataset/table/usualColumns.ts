@@ -1,7 +1,7 @@
-/** What may be a worked solution, or what a policy wrote. */
+/** Columns that may contain a worked solution, or what a policy wrote. */
 export const sampledColumns = ['output', 'response', 'completion', 'chosen'] as const;
 
-/** Names that columns have in published datasets, the likeliest first. */
+/** Column names used in published datasets, most likely first. */
 export const usualColumns = {
 	prompt: ['prompt', 'question', 'problem', 'query', 'instruction', 'input', 'task', 'text', 'messages'],
 	answer: [
