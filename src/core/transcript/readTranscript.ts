@@ -106,7 +106,7 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 	if (text.length > transcriptLimits.characters) {
 		throw new Failure(
 			'unsupported',
-			`${name} has ${text.length} characters; the inspector reads up to ${transcriptLimits.characters}.`,
+			`${name} has ${text.length} characters; the inspector reads at most ${transcriptLimits.characters}.`,
 			'Save the conversation you want to inspect as a separate file.',
 		);
 	}
@@ -118,7 +118,7 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 		const why = first === undefined ? '' : ` ${describe(first)}`;
 		throw new Failure(
 			'invalid',
-			`${name} holds no list of messages.${why}`,
+			`${name} contains no list of messages.${why}`,
 			'Open a JSON or JSONL chat log, or a text with messages printed by Python.',
 		);
 	}

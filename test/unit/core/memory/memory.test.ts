@@ -299,7 +299,7 @@ describe('the estimate of a recipe', () => {
 		assert.match(notes({ pytorch: { processes: 2 } }), /not measured/);
 		assert.match(notes({ pytorch: { lora: { targets: ['q_proj'] } } }), /an adapter on every matrix/);
 		const odd = shapeOfConfig({ ...published[0]?.[2], model_type: 'strange' }, 'config');
-		assert.match(notes({}, { model: odd }), /The family "strange" is not known here/);
+		assert.match(notes({}, { model: odd }), /Unknown model family "strange"/);
 	});
 
 	it('counts the micro-batch as the trainer takes it, and all processes of a machine', () => {

@@ -89,7 +89,7 @@ test('a completion is cut into steps by each rule, whether the policy knows stop
 		}
 	}
 	assert.throws(() => stepRuleOf('verses' as StepSplit), /Unknown rule "verses"/);
-	assert.throws(() => stepRuleOf('tokens-0'), /no rule/);
+	assert.throws(() => stepRuleOf('tokens-0'), /Unknown rule/);
 });
 
 test('a step of white space alone is no step: it is gone on with', async () => {
@@ -295,7 +295,7 @@ test('a search that cannot begin says why and what to do', async () => {
 			return true;
 		});
 	await fails({ strategy: 'worst-of-n' }, /Unknown strategy "worst-of-n"\. Choose one of: best-of-n, .*mcts/);
-	await fails({ params: { k: 3 } }, /no parameter "k"\. It takes: n, weighted, temperature\./);
+	await fails({ params: { k: 3 } }, /no parameter "k"\. Parameters: n, weighted, temperature\./);
 	await fails({ params: { n: 0 } }, /The parameters of best-of-n are not right: n must be at least 1\./);
 	await fails({}, /no scorer\. Choose a judge/);
 	await fails({ strategy: 'beam' }, /no scorer that gives them\. Choose a guide/);

@@ -166,9 +166,12 @@ describe('schemas', () => {
 			findSchemaFaults(chat([calls(name, args)], { tools })).map(({ title }) => title);
 		assert.deepEqual(faults({ query: 'a', limit: 3, filter: { year: 2024 }, tags: ['b'] }), []);
 		assert.deepEqual(faults({ query: 'a' }), ['search lacks limit']);
-		assert.deepEqual(faults({ query: 5, limit: 1.5 }), ['search: query is not a string', 'search: limit is not an integer']);
+		assert.deepEqual(faults({ query: 5, limit: 1.5 }), [
+			'search: query is not a string',
+			'search: limit is not an integer',
+		]);
 		assert.deepEqual(faults({ query: 'a', limit: 1, filter: {} }), ['search: filter lacks year']);
-		assert.deepEqual(faults({ query: 'a', limit: 1, tags: ['b', 3] }), ['search: tags[1] is no string']);
+		assert.deepEqual(faults({ query: 'a', limit: 1, tags: ['b', 3] }), ['search: tags[1] is not a string']);
 		assert.deepEqual(faults(['a']), ['search has no fields']);
 		assert.deepEqual(faults({}, 'find'), ['find is not declared']);
 	});

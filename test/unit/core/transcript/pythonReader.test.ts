@@ -56,7 +56,7 @@ test('what is no literal is a fault at its place', () => {
 	assert.deepEqual(fault("{'a': 1"), { message: 'The text ends before "}"', offset: 7 });
 	assert.deepEqual(fault("['a\nb']"), { message: 'Unterminated string in this line', offset: 1 });
 	assert.deepEqual(fault("'abc"), { message: 'Unterminated string', offset: 0 });
-	assert.deepEqual(fault(String.raw`'\x4'`), { message: '"\\x" without its 2 digits', offset: 1 });
+	assert.deepEqual(fault(String.raw`'\x4'`), { message: '"\\x" is not followed by 2 digits', offset: 1 });
 	assert.deepEqual(fault('1 + 1'.replace('1 ', '[1 ')), { message: '"+" where "," or "]" is expected', offset: 3 });
 	assert.deepEqual(fault('[x for x in y]'), { message: 'The name x is not a value', offset: 1 });
 	assert.deepEqual(fault('f"{1}"'), { message: 'The name f is not a value', offset: 0 });

@@ -194,7 +194,7 @@ describe('bad input', () => {
 	});
 
 	test('too long, too deep and too many end quickly', () => {
-		refuses('x'.repeat(transcriptLimits.characters + 1), /reads at most 33554432.*Copy the conversation/);
+		refuses('x'.repeat(transcriptLimits.characters + 1), /reads at most 33554432.*Save the conversation/);
 		refuses('['.repeat(1_000_000), /contains no list of messages/);
 		refuses("[{'role':".repeat(200_000), /contains no list of messages/);
 		refuses("[{'role':<".repeat(200_000), /contains no list of messages/);

@@ -18,13 +18,13 @@ const changes = {
 
 /** What a trainer does, and what its run then says. */
 const faults: [fault: string, reason: string, message: RegExp, action: RegExp][] = [
-	['token', 'internal', /status 1, before it began.*The token does not belong to this run/, /engine\.log/],
+	['token', 'internal', /status 1, before training started.*The token does not belong to this run/, /engine\.log/],
 	['version', 'version', /version 1 of the trainer link, the trainer version 2/, /Update Reasoning Lab/],
 	['refuse', 'internal', /before training started: Install it/, /Start it again/],
 	['deaf', 'internal', /did not answer an order/, /./],
-	['order', 'internal', /violated the protocol\. It reports step 6 after step 0/, /./],
+	['order', 'internal', /violated the protocol\. The trainer reported step 6 after step 0/, /./],
 	['ahead', 'internal', /violated the protocol\. The trainer sent rollouts of step 3 after step 1/, /./],
-	['garbage@3', 'internal', /violated the protocol\. It sent something that is no message/, /./],
+	['garbage@3', 'internal', /violated the protocol\. The trainer sent an invalid message/, /./],
 	['huge@3', 'internal', /a message of 900000000 bytes/, /"log"/],
 	['raise@3', 'internal', /status 1, after step 2: ValueError: the loss is odd/, /checkpoint of step 2/],
 	['leave@3', 'internal', /ended before its work was done, after step 2/, /checkpoint of step 2/],

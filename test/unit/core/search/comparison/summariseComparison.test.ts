@@ -89,7 +89,7 @@ describe('the plan of a comparison', () => {
 	test('names the point whose parameters are not right', () => {
 		const strategies = [{ strategy: 'self-consistency', points: [{ params: { n: 2 } }, { params: { n: 0 } }] }];
 		assert.throws(() => planComparison(specOf({ strategies })), /Strategy 1, configuration 2: .*n must be at least 1/);
-		assert.throws(() => planComparison(specOf({ strategies: [{ strategy: 'none' }] })), /no strategy "none"/);
+		assert.throws(() => planComparison(specOf({ strategies: [{ strategy: 'none' }] })), /Unknown strategy "none"/);
 	});
 });
 
