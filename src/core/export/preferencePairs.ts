@@ -60,9 +60,9 @@ function hasAdvantages(candidates: readonly Candidate[]): boolean {
 }
 
 /**
- * Pairs of one group: the best with the worst, then the next best with the next worst, as long as their rewards differ by
- * the margin. With a length ratio the best takes the worst that is about as long. Where advantages were recorded, they say
- * which is better; a pair whose rewards say otherwise is not made, for one of the two is wrong.
+ * Pairs of one group: the best with the worst, then the next best with the next worst, as long as their rewards differ
+ * by the margin. With a length ratio, the best is paired with the worst of similar length. Recorded advantages take
+ * precedence; a pair whose rewards contradict them is skipped, because one of the two is wrong.
  */
 export function pairGroup(
 	candidates: readonly Candidate[],
@@ -94,7 +94,10 @@ export function pairGroup(
 	return { pairs, contradicted };
 }
 
-/** Whether the rewards of two tell another order than their advantages, of which the first one's is not the smaller. */
+/**
+ * Whether the rewards of two rollouts are in a different order than their advantages; the first one's advantage is not
+ * the smaller.
+ */
 function disagree(chosen: Candidate, rejected: Candidate): boolean {
 	const tolerance = rounding * Math.max(1, Math.abs(chosen.reward), Math.abs(rejected.reward));
 	const difference = chosen.reward - rejected.reward;
@@ -106,7 +109,7 @@ function alike(a: number, b: number, ratio: number): boolean {
 	return Math.max(a, b) <= ratio * Math.max(1, Math.min(a, b));
 }
 
-/** Why a group makes no pair, for the summary. */
+/** Why a group forms no pair, for the summary. */
 export function whyUnpaired(candidates: readonly Candidate[], options: PairingOptions, contradicted = 0): string {
 	if (candidates.length < 2) return 'with fewer than two rewarded rollouts';
 	if (contradicted > 0) return 'without a pair for which rewards and recorded advantages agree';
@@ -117,7 +120,7 @@ export function whyUnpaired(candidates: readonly Candidate[], options: PairingOp
 	return options.lengthRatio === undefined ? 'whose texts are all equal' : 'without two completions of similar length';
 }
 
-/** The line of a pair, or why it makes none. */
+/** Returns the line of a pair, or why there is none. */
 export function preferencePair(chosen: RolloutLine, rejected: RolloutLine, form: TextForm): PreferencePair | string {
 	if (form === 'standard') {
 		const [better, worse] = [asTexts(chosen), asTexts(rejected)];

@@ -3,7 +3,7 @@ import type { Expectation } from '../../protocol/verification.ts';
 import { judgingReward } from '../reward/correctness.ts';
 import { asTexts } from './textForms.ts';
 
-/** A line of NAME.cases.jsonl, as verification reads it (core/reward/verification/labelledCase.ts). */
+/** A line of NAME.cases.jsonl, as read by verification (core/reward/verification/labelledCase.ts). */
 export interface RewardCase {
 	readonly name: string;
 	readonly reward?: string;
@@ -11,19 +11,19 @@ export interface RewardCase {
 	readonly completion: string;
 	readonly answer?: unknown;
 	readonly row: Readonly<Record<string, unknown>>;
-	/** null: not recorded; absent: it came to its end. */
+	/** null: not recorded; absent: not truncated. */
 	readonly truncated?: true | null;
 	readonly expect: Expectation;
 }
 
 export interface RewardCaseOptions {
-	/** The recorded reward whose value is expected; absent: the one that judges the answer. */
+	/** The recorded reward whose value is expected; absent: the correctness reward. */
 	readonly reward?: string;
-	/** Name of the function in the reward file that the case is about; absent: the file's own. */
+	/** Name of the function in the reward file; absent: the default function. */
 	readonly of?: string;
 }
 
-/** What was recorded as what must be said: the value of one reward. Or why a rollout makes no case. */
+/** Turns a rollout into a case that expects the recorded value of one reward, or returns why it cannot. */
 export function rewardCase(line: RolloutLine, { reward, of }: RewardCaseOptions = {}): RewardCase | string {
 	const name = reward ?? judgingReward(line.rewards);
 	if (name === null) return 'that no reward marks correct or wrong';

@@ -1,24 +1,24 @@
 import { noStep, type RolloutLine } from '../../protocol/rolloutLine.ts';
 import { correctness } from '../reward/correctness.ts';
 
-/** Which rollouts are exported; what is absent does not choose. All must hold. */
+/** Criteria for exported rollouts; all given criteria must hold. */
 export interface RolloutSelection {
-	/** Both included. */
+	/** Inclusive. */
 	readonly steps?: { readonly from?: number; readonly to?: number };
-	/** Both included; rollouts without a reward are left out. */
+	/** Inclusive; rollouts without a reward are left out. */
 	readonly minReward?: number;
 	readonly maxReward?: number;
-	/** By the accuracy reward; rollouts that none judges are left out. */
+	/** By the accuracy reward; unjudged rollouts are left out. */
 	readonly correct?: boolean;
 	readonly groups?: readonly { readonly step: number; readonly group: number }[];
 	readonly rollouts?: readonly { readonly step: number; readonly group: number; readonly index: number }[];
-	/** false: only those that came to their end. Where that is not recorded, a rollout is left out. */
+	/** false: only finished ones. Rollouts without a record of truncation are left out. */
 	readonly truncated?: boolean;
-	/** The best so many of each group, by reward; of equals the first. */
+	/** The best n of each group, by reward; ties go to the first. */
 	readonly bestPerGroup?: number;
 }
 
-/** Whether a step can hold anything of a selection; one that is not known (null) is in no range. */
+/** Whether a step can match a selection; an unknown step (null) is in no range. */
 export function selectsStep(step: number | null, { steps, groups, rollouts }: RolloutSelection): boolean {
 	if (steps?.from !== undefined && (step === null || step < steps.from)) return false;
 	if (steps?.to !== undefined && (step === null || step > steps.to)) return false;
@@ -27,7 +27,7 @@ export function selectsStep(step: number | null, { steps, groups, rollouts }: Ro
 	return rollouts === undefined || rollouts.some((one) => one.step === place);
 }
 
-/** Whether a selection takes the rollout at a place, as far as its place tells. */
+/** Whether a selection includes a rollout, judged by its position alone. */
 export function selectsPlace(
 	place: { readonly step: number; readonly group: number; readonly index: number },
 	selection: RolloutSelection,
@@ -42,7 +42,7 @@ export function selectsPlace(
 	);
 }
 
-/** A selection as a test, made once: lists of places are looked up, not gone through. */
+/** Compiles a selection into a predicate with set lookups. */
 export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) => string | null {
 	const groups = selection.groups && new Set(selection.groups.map(({ step, group }) => `${step} ${group}`));
 	const rollouts =

@@ -10,7 +10,7 @@ import { asMessages, asTexts, type TextForm } from './textForms.ts';
 
 /**
  * A line of SFT data: TRL's prompt-completion type, standard or conversational; or with `messages` its conversational
- * language-modelling type, in which the prompt is learned as well unless the trainer is told otherwise.
+ * language-modeling type, in which the prompt is trained on as well unless the trainer is configured otherwise.
  */
 export type SftExample =
 	| { readonly prompt: string; readonly completion: string }
@@ -28,7 +28,7 @@ export interface SftOptions {
 	};
 }
 
-/** The example of a rollout, or why it makes none ("whose completion is empty"). */
+/** Returns the example of a rollout, or why there is none ("whose completion is empty"). */
 export function sftExample(line: RolloutLine, { form, perturb }: SftOptions): SftExample | string {
 	const source = perturb === undefined ? line : perturbed(line, perturb);
 	if (typeof source === 'string') return source;
@@ -60,7 +60,7 @@ function perturbed(line: RolloutLine, perturb: NonNullable<SftOptions['perturb']
 	return { ...line, completion: message ? [{ ...message, content: changed }] : changed };
 }
 
-/** An answer that is wrong for certain, made from the gold answer, or from the one that was given. */
+/** A certainly wrong answer, derived from the gold answer or from the given one. */
 function wrongAnswer(line: RolloutLine, completion: string, tags: TraceTags, random: Random): string | null {
 	const given = soleAnswer(parseTrace(completion, tags), tags);
 	const answer = goldText(line.answer) ?? given;

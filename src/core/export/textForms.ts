@@ -3,8 +3,8 @@ import { leavesOf, pathTo, soundParents } from '../trace/branches.ts';
 import { messageText } from '../trace/messageText.ts';
 
 /**
- * The two forms of TRL's datasets: `standard`, texts to which the trainer adds nothing, and `conversational`, messages around
- * which it puts the model's chat template. A policy that was trained on raw prompts needs the first.
+ * The two forms of TRL's datasets: `standard`, strings to which the trainer adds nothing, and `conversational`,
+ * messages to which it applies the chat template of the model. A policy trained on raw prompts needs the first.
  */
 export const textForms = ['standard', 'conversational'] as const;
 export type TextForm = (typeof textForms)[number];
@@ -23,7 +23,7 @@ export function recordedForm({ prompt, completion }: Pick<RolloutLine, 'prompt' 
 	return typeof prompt === 'string' && typeof completion === 'string' ? 'standard' : 'conversational';
 }
 
-/** What a chat template reads of a message; other fields are the trainer's own. */
+/** Message fields read by chat templates; others belong to the trainer. */
 const kept = ['role', 'content', 'reasoning_content', 'tool_calls', 'tool_call_id', 'name'] as const;
 
 function cleaned(messages: readonly Message[]): Message[] {
@@ -34,7 +34,7 @@ function cleaned(messages: readonly Message[]): Message[] {
 	});
 }
 
-/** The messages of a completion; of one whose messages branch, the way to its last message. */
+/** The messages of a completion; if they branch, the path to the last message. */
 function mainPath(messages: readonly Message[], parents: RolloutLine['parents']): readonly Message[] {
 	if (parents === undefined) return messages;
 	const sound = soundParents(parents, messages.length);
@@ -42,7 +42,7 @@ function mainPath(messages: readonly Message[], parents: RolloutLine['parents'])
 	return last === undefined ? messages : pathTo(last, sound).map((i) => messages[i] as Message);
 }
 
-/** A rollout as messages: a text becomes a message of the user, a completion one of the assistant. */
+/** Converts a rollout to messages: a string becomes a user or an assistant message. */
 export function asMessages({ prompt, completion, parents }: RolloutLine): MessagePair | string {
 	const asked = typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : cleaned(prompt);
 	const said =
@@ -54,7 +54,10 @@ export function asMessages({ prompt, completion, parents }: RolloutLine): Messag
 	return { prompt: asked, completion: said };
 }
 
-/** A rollout as texts; messages only where there is one of them, for a text of several would be another one than was seen. */
+/**
+ * Converts a rollout to strings; possible only if there is a single message, because joining several would change what
+ * the model saw.
+ */
 export function asTexts({ prompt, completion }: RolloutLine): TextPair | string {
 	const asked = oneText(prompt, 'user');
 	if (asked === null) return 'whose prompt is several messages (choose the conversational form)';

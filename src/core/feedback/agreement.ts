@@ -6,21 +6,23 @@ import { ordinalAlpha } from './krippendorff.ts';
 export interface FeedbackAgreement {
 	/** Most active first. */
 	readonly raters: readonly { readonly name: string; readonly ratings: number; readonly preferences: number }[];
-	/** Completions with a rating. */
+	/** Number of rated completions. */
 	readonly rated: number;
-	/** Completions that two persons or more rated, and how far those agree; null: nothing can tell. */
+	/** Number of completions rated by at least two people, and their agreement; null if it cannot be computed. */
 	readonly shared: number;
 	readonly alpha: number | null;
-	/** Pairs that persons told apart, and those that they did not. */
+	/** Number of decided pairs, and of undecided ones. */
 	readonly pairs: number;
 	readonly undecided: number;
-	/** Of the pairs whose rewards differ, the share in which the better one earned more; null: there is none. */
+	/**
+	 * Among pairs with different rewards, the share in which the better completion earned more; null if there are none.
+	 */
 	readonly reward: { readonly pairs: number; readonly share: Estimate } | null;
-	/** Pairs whose two rewards are the same: the rule does not see what persons see. */
+	/** Pairs with equal rewards: the reward does not distinguish what people do. */
 	readonly blind: number;
 }
 
-/** How far persons agree with each other, and with the rewards of the run. */
+/** Agreement of people with each other and with the rewards of the run. */
 export function feedbackAgreement(feedback: readonly Feedback[]): FeedbackAgreement {
 	const raters = new Map<string, { ratings: number; preferences: number }>();
 	const byCompletion = new Map<string, number[]>();

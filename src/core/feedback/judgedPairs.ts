@@ -1,23 +1,23 @@
 import type { Feedback, RatedCompletion } from '../../protocol/feedback.ts';
 
-/** A completion's place; the same for all who judge it. */
+/** Key of a completion's position, the same for all raters. */
 export const completionKey = ({ split, step, group, index }: Omit<RatedCompletion, 'completion' | 'reward'>): string =>
 	`${split} ${step} ${group} ${index}`;
 
-/** Two completions of one prompt that persons have told apart. */
+/** Two completions of one prompt with a human preference. */
 export interface JudgedPair {
 	readonly prompt: string;
 	readonly chosen: RatedCompletion;
 	readonly rejected: RatedCompletion;
-	/** Persons for and against it. */
+	/** Number of people for and against it. */
 	readonly votes: readonly [for_: number, against: number];
-	/** Difference of the mean ratings of those who rated both; null: nobody did. */
+	/** Difference of the mean ratings of people who rated both; null if there are none. */
 	readonly margin: number | null;
 }
 
 export interface JudgedPairs {
 	readonly pairs: readonly JudgedPair[];
-	/** Pairs that as many persons saw one way as the other, or found equal. */
+	/** Pairs with as many people on each side, or judged equal. */
 	readonly undecided: number;
 }
 
@@ -25,18 +25,18 @@ interface Tally {
 	readonly prompt: string;
 	readonly first: RatedCompletion;
 	readonly second: RatedCompletion;
-	/** By rater, difference in favor of the first; a comparison of the two overrides ratings. */
+	/** By rater, difference in favor of the first; a direct comparison overrides ratings. */
 	readonly ratings: Map<string, number>;
 	readonly preferences: Map<string, number>;
 }
 
-/** Largest list of completions of one prompt that are paired with each other. */
+/** Max completions of one prompt that are paired with each other. */
 const mostOfPrompt = 256;
 
 /**
- * Pairs of a better and a worse completion from what persons said: their comparisons of two, else their ratings, one vote a
- * person, the majority decides. Completions are paired where their prompts are the same text.
- * @param feedback what counts, in any order
+ * Derives preference pairs from human feedback: direct comparisons, otherwise ratings, one vote per person, decided by
+ * majority. Completions are paired if their prompts are the same text.
+ * @param feedback in any order
  */
 export function judgedPairs(feedback: readonly Feedback[]): JudgedPairs {
 	const tallies = new Map<string, Tally>();
@@ -97,7 +97,7 @@ export function judgedPairs(feedback: readonly Feedback[]): JudgedPairs {
 	return { pairs, undecided };
 }
 
-/** A line of the export: what TRL's trainers take, and persons for and against. */
+/** A line of the export: TRL's fields, plus the number of people for and against. */
 export const preferenceLine = ({ prompt, chosen, rejected, votes }: JudgedPair) => ({
 	prompt,
 	chosen: chosen.completion,

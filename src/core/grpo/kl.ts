@@ -13,7 +13,7 @@ export function klEstimate(estimator: KlEstimator, logprob: number, refLogprob: 
 		case 'k2':
 			return (logRatio * logRatio) / 2;
 		case 'k3':
-			// expm1 keeps small differences exact where exp(x) - 1 would cancel.
+			// expm1 stays exact for small differences, where exp(x) - 1 would cancel.
 			return Math.expm1(logRatio) - logRatio;
 	}
 }

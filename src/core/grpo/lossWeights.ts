@@ -26,15 +26,15 @@ export function countTokens(rows: readonly LossRow[]): number {
 }
 
 /**
- * The weight of each token of each row of one update, so that loss = sum over tokens of weight * tokenLoss equals that of
- * TRL 1.13's `GRPOTrainer._compute_loss` on one process without gradient accumulation:
+ * The weight of each token of each row of one update, so that loss = sum over tokens of weight * tokenLoss equals that
+ * of TRL 1.13's `GRPOTrainer._compute_loss` on one process without gradient accumulation:
  * - `grpo` 1 / (rows * |o_i|): DeepSeekMath (Shao et al. 2024) equation 3
  * - `bnpo` 1 / tokens of the update
  * - `dr_grpo` 1 / (rows * max_completion_length): Dr. GRPO (Liu et al. 2025)
  * - `dapo` 1 / (tokens of the generation batch / steps_per_generation): DAPO (Yu et al. 2025) equation 8
  *
- * All rows of the update are given, also those that will be skipped: they count in the denominators.
- * A row's tokens share one weight; a masked row has 0.
+ * All rows of the update must be given, including skipped ones, because they count in the denominators. The tokens of a
+ * row share one weight; a masked row has 0.
  */
 export function tokenWeights(rows: readonly LossRow[], by: LossNormalisation): Float64Array {
 	const tokens = Math.max(1, countTokens(rows));
@@ -53,7 +53,7 @@ export function tokenWeights(rows: readonly LossRow[], by: LossNormalisation): F
 	});
 }
 
-/** Whether leaving the row out of the update changes neither loss nor gradient (beyond the metrics that count it). */
+/** Whether removing the row from the update changes neither loss nor gradient (except the metrics that count it). */
 export function isSkippable(row: { readonly weight: number; readonly advantage: number }, beta: number): boolean {
 	return row.weight === 0 || (row.advantage === 0 && beta === 0);
 }

@@ -3,17 +3,17 @@ import { type Metrics, metricValue } from './stepMetrics.ts';
 
 /** One completion of a generation batch. */
 export interface ScoredRollout {
-	/** By reward name; null: does not apply or failed. */
+	/** By reward name; null: not applicable or failed. */
 	readonly rewards: Readonly<Record<string, number | null>>;
-	/** The weighted sum; null: no reward applied. */
+	/** Weighted sum; null if no reward applied. */
 	readonly reward: number | null;
-	/** Completion tokens, end-of-sequence included. */
+	/** Completion tokens, including end-of-sequence. */
 	readonly length: number;
 	readonly truncated: boolean;
 }
 
 function lengths(name: string, values: readonly number[]): Metrics {
-	// TRL reports 0 where no completion terminated; "no valid sample" is null here, as everywhere.
+	// TRL reports 0 if no completion finished; here, as everywhere, null means no valid sample.
 	return {
 		[`completions/mean_${name}`]: metricValue(mean(values)),
 		[`completions/min_${name}`]: metricValue(values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)),
@@ -24,15 +24,15 @@ function lengths(name: string, values: readonly number[]): Metrics {
 export interface RewardGroups {
 	/** One per group, from `computeAdvantages`. */
 	readonly dead: readonly boolean[];
-	/** Rollouts of a group; they lie together. */
+	/** Rollouts per group; the rollouts of a group are contiguous. */
 	readonly size: number;
 	readonly scale: ScaleRewards;
 }
 
 /**
- * TRL's `frac_reward_zero_std`: the share of rewards whose deviation is 0. With `scale_rewards` "batch" the deviation is that
- * of the whole batch, so it is 0 or 1; else that of the group. A deviation over fewer than two rewards is NaN, which is not
- * 0, except in groups of one.
+ * TRL's `frac_reward_zero_std`: the share of rewards whose standard deviation is 0. With `scale_rewards` "batch", the
+ * standard deviation is that of the whole batch, so the result is 0 or 1; otherwise that of the group. For fewer than
+ * two rewards it is NaN and does not count as 0, except in groups of one.
  */
 function zeroStdShare(rewards: readonly number[], { size, scale }: RewardGroups): number {
 	const per = scale === 'batch' ? rewards.length : size;
@@ -47,13 +47,12 @@ function zeroStdShare(rewards: readonly number[], { size, scale }: RewardGroups)
 }
 
 /**
- * Metrics of a generation batch by TRL 1.13's names and definitions (`_generate_and_score_completions`): `reward`,
- * `reward_std` (sample deviation over the whole batch), `rewards/<name>/mean|std`, `frac_reward_zero_std` and completion
- * lengths in tokens. One difference: lengths of ended completions are null when there are none (TRL: 0). `groups/dead`, the
- * share of groups without a gradient whatever rewards are scaled by, is ours.
- *
- * @param rewardNames every reward of the recipe, so that one that never applied shows as null
- * @param groups null: the batch has no groups whose rewards are compared
+ * Metrics of a generation batch with TRL 1.13's names and definitions (`_generate_and_score_completions`): `reward`,
+ * `reward_std` (sample standard deviation over the whole batch), `rewards/<name>/mean|std`, `frac_reward_zero_std` and
+ * completion lengths in tokens. One difference: lengths of finished completions are null if there are none (TRL: 0).
+ * `groups/dead`, the share of groups without a gradient regardless of reward scaling, is our own.
+ * @param rewardNames all rewards of the recipe, so that one that never applied is reported as null
+ * @param groups null if the batch has no groups
  */
 export function rolloutMetrics(
 	rollouts: readonly ScoredRollout[],

@@ -1,14 +1,14 @@
 import { type ClipRange, clipSide } from './clippedLoss.ts';
 import { klEstimate } from './kl.ts';
 
-/** One row of an update, skipped rows included; arrays have one entry per completion token. */
+/** One row of an update, including skipped rows; arrays have one entry per completion token. */
 export interface UpdateRow {
-	/** Out of the loss and of these metrics: truncated under `mask_truncated_completions`. */
+	/** Excluded from the loss and these metrics: truncated under `mask_truncated_completions`. */
 	readonly masked: boolean;
 	readonly advantage: number;
-	/** Under the policy before the update; of a skipped row the sampler's serve. */
+	/** Under the policy before the update; for a skipped row, those of the sampler are used. */
 	readonly logprobs: ArrayLike<number>;
-	/** null: the same as `logprobs` (first update of a batch). */
+	/** null: same as `logprobs` (first update of a batch). */
 	readonly oldLogprobs: ArrayLike<number> | null;
 	readonly refLogprobs: ArrayLike<number> | null;
 	readonly entropies: ArrayLike<number>;
@@ -16,15 +16,15 @@ export interface UpdateRow {
 
 export type Metrics = Record<string, number | null>;
 
-/** A value as it goes into metrics.jsonl: NaN and infinities mean "no valid sample". */
+/** A value as written to metrics.jsonl: NaN and infinities mean "no valid sample". */
 export function metricValue(value: number): number | null {
 	return Number.isFinite(value) ? value : null;
 }
 
 /**
- * Metrics of one update by TRL 1.13's names and definitions (`GRPOTrainer._compute_loss`): `kl` (only with beta above 0),
- * `entropy`, `clip_ratio/low_mean|high_mean|region_mean` are means over all unmasked completion tokens of the update,
- * `clip_ratio/low_min` and `high_max` the smallest and largest share of one completion.
+ * Metrics of one update with TRL 1.13's names and definitions (`GRPOTrainer._compute_loss`): `kl` (only with beta above
+ * 0), `entropy`, `clip_ratio/low_mean|high_mean|region_mean` are means over all unmasked completion tokens of the
+ * update, `clip_ratio/low_min` and `high_max` the min and max share over completions.
  */
 export function updateMetrics(rows: readonly UpdateRow[], settings: ClipRange & { readonly beta: number }): Metrics {
 	let tokens = 0;

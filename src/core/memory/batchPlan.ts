@@ -2,26 +2,28 @@ import type { ResolvedStage } from '../recipe/resolvedRecipe.ts';
 import type { ModelShape } from './modelShape.ts';
 import { type BatchPlan, logitChunk } from './stageMemory.ts';
 
-/** Of the recipe, what decides how much is computed at once. */
+/** Recipe settings that determine how much is computed at once. */
 export interface BatchSettings {
-	/** Training processes, over all machines. */
+	/** Training processes over all machines. */
 	readonly processes: number;
 	/** null: all rows of an update. */
 	readonly microBatch: number | null;
 	readonly gradientCheckpointing: boolean;
-	/** Longest row of stages that learn from given texts, in tokens. */
+	/** Max tokens per row of stages that learn from given texts. */
 	readonly maxLength: number;
 	readonly vllm: boolean;
-	/** Tokens of the longest prompt; null: not known. */
+	/** Tokens of the longest prompt; null: unknown. */
 	readonly promptTokens: number | null;
-	/** Tokens of the longest given text, prompt included; null: not known, and then `maxLength` counts. */
+	/** Tokens of the longest given text, including its prompt; null: unknown, `maxLength` is used. */
 	readonly textTokens: number | null;
 }
 
-/** Prompts of unknown length are taken to have this many tokens, and the estimate says so. */
+/** Assumed tokens of prompts with unknown length; the estimate reports the assumption. */
 export const assumedPromptTokens = 256;
 
-/** Rows (of stages that learn from pairs: pairs) of an update in each process; null: the stage makes none here. */
+/**
+ * Rows (pairs, in stages that learn from pairs) of an update per process; null if the stage has none on these engines.
+ */
 export function updateRows(stage: ResolvedStage, processes: number): number | null {
 	if (stage.type === 'ppo' || stage.type === 'value-model' || stage.type === 'rejection-sampling') return null;
 	const rows =
@@ -31,13 +33,16 @@ export function updateRows(stage: ResolvedStage, processes: number): number | nu
 	return Math.ceil(rows);
 }
 
-/** The largest divisor of an update's rows that is not larger than what was asked for, as the trainer takes it. */
+/** The largest divisor of an update's rows that does not exceed the requested size, as used by the trainer. */
 function microRows(rows: number, asked: number | null): number {
 	for (let size = Math.min(rows, asked ?? rows); size > 1; size--) if (rows % size === 0) return size;
 	return 1;
 }
 
-/** What a process computes at once in a stage of the pytorch and ray engines; null: the engines do not have the stage. */
+/**
+ * What a process computes at once in a stage of the pytorch and ray engines; null if the engines do not support the
+ * stage.
+ */
 export function batchPlan(stage: ResolvedStage, settings: BatchSettings, shape: ModelShape): BatchPlan | null {
 	const { processes, microBatch, gradientCheckpointing } = settings;
 	const prompt = settings.promptTokens ?? assumedPromptTokens;

@@ -11,7 +11,7 @@ export type MemoryDevice = 'cpu' | 'cuda';
 
 export interface MemoryFacts {
 	readonly model: ReadShape;
-	/** Tokens of the longest prompt, and of the longest prompt with its worked solution; null: not known. */
+	/** Tokens of the longest prompt, and of the longest prompt with its worked solution; null: unknown. */
 	readonly promptTokens: number | null;
 	readonly textTokens: number | null;
 	/** What the recipe would be computed on. */
@@ -21,18 +21,18 @@ export interface MemoryFacts {
 }
 
 export interface StageEstimate extends StageMemory {
-	/** Place in the recipe, from 0. */
+	/** 0-based stage index in the recipe. */
 	readonly stage: number;
 	readonly type: ResolvedStage['type'];
-	/** Rows of a forward and backward pass, and tokens of the longest. */
+	/** Rows of a forward and backward pass, and tokens of the longest row. */
 	readonly rows: number;
 	readonly length: number;
 }
 
-/** What a recipe of the pytorch or ray engine will take, in bytes for each process. */
+/** Memory that a recipe for the pytorch or ray engine needs, in bytes per process. */
 export interface MemoryEstimate {
 	readonly parameters: number;
-	/** Those that are trained: all, or adapters. */
+	/** Trained parameters: all, or adapters. */
 	readonly trained: number;
 	readonly family: string;
 	readonly device: MemoryDevice;
@@ -42,28 +42,28 @@ export interface MemoryEstimate {
 	readonly stages: readonly StageEstimate[];
 	/** Tensors at the highest peak of all stages. */
 	readonly tensors: number;
-	/** Beside tensors: what the device's driver and libraries take, and what an allocator leaves unused. Assumed. */
+	/** Memory besides tensors: driver and libraries of the device, and allocator overhead. Assumed. */
 	readonly overhead: number;
-	/** Set aside for vLLM in the same GPU. */
+	/** Reserved for vLLM on the same GPU. */
 	readonly vllm: number;
-	/** All together, on one device: of one process on a GPU, of all processes on the CPU. */
+	/** Total on one device: of one process on a GPU, of all processes on the CPU. */
 	readonly total: number;
 	readonly deviceBytes: number | null;
-	/** null: the device's memory is not known. */
+	/** null if the memory of the device is unknown. */
 	readonly fits: boolean | null;
-	/** What was assumed, a sentence each. */
+	/** Assumptions, one sentence each. */
 	readonly notes: readonly string[];
-	/** What to change so that it fits, in one sentence; null: nothing has to be, or nothing was found. */
+	/** What to change so that it fits, in one sentence; null if nothing is needed, or nothing was found. */
 	readonly advice: string | null;
 }
 
 const gibibyte = 2 ** 30;
-/** Of a process: CUDA's context with the libraries' workspaces, or Python with torch; see docs/pytorch.md. */
+/** Per process: the CUDA context with library workspaces, or Python with torch; see docs/pytorch.md. */
 const fixedOverhead = { cuda: 0.7 * gibibyte, cpu: 0.6 * gibibyte } as const;
-/** Share of its tensors that PyTorch's caching allocator holds beside them on a GPU. */
+/** Overhead of PyTorch's caching allocator on a GPU, as a share of its tensors. */
 const fragmentation = 0.06;
 
-/** Texts of a file of its own, whose lengths nobody has counted. */
+/** Whether the stage reads texts from its own file, whose lengths are unknown. */
 function learnsFromFile(stage: ResolvedStage): boolean {
 	return ('data' in stage && stage.data !== null) || 'pairs' in stage;
 }
@@ -73,8 +73,8 @@ function processesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch): number {
 }
 
 /**
- * The memory that a recipe takes. Throws `unsupported` for the embedded engine, whose models are small, and where no
- * stage is one of the engine's.
+ * Estimates the memory that a recipe needs. Throws `unsupported` for the embedded engine, whose models are small, and
+ * if no stage runs on the engine.
  */
 export function estimateRecipe(recipe: ResolvedRecipe, facts: MemoryFacts): MemoryEstimate {
 	const { pytorch } = recipe;
@@ -94,7 +94,7 @@ function estimateOnce(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: M
 	const { lora } = pytorch;
 	const processes = processesOf(recipe, pytorch);
 	const precision = pytorch.precision ?? (facts.device === 'cuda' ? 'bfloat16' : 'float32');
-	// Flash attention is taken where it is installed; without it more is needed.
+	// Flash attention is used if installed; without it more memory is needed.
 	const attention = pytorch.attention === 'auto' ? 'sdpa' : pytorch.attention;
 	const sharded = pytorch.strategy === 'fsdp' && processes > 1;
 	const how: Arithmetic = {
@@ -193,7 +193,7 @@ function notesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memory
 
 type Change = { readonly words: string; readonly settings: Partial<ResolvedPytorch> };
 
-/** The first change of settings under which it fits: what costs least comes first. */
+/** The first change of settings under which it fits, cheapest first. */
 function adviceFor(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: MemoryFacts): string {
 	const updates = recipe.stages
 		.map((stage) => updateRows(stage, processesOf(recipe, pytorch)))

@@ -14,7 +14,7 @@ export function bytesText(bytes: number): string {
 	return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** What a part is called. */
+/** Display names of the parts. */
 export const partWords: Readonly<Record<MemoryPart, string>> = {
 	weights: 'weights',
 	reference: 'reference model',
@@ -46,7 +46,7 @@ export function stageText({ stage, type, peak, moment, rows, length }: StageEsti
 	return `Stage ${stage + 1} (${type}): ${bytesText(peak)} ${momentWords[moment]}, ${rows} rows of ${length} tokens`;
 }
 
-/** What it comes to, in one sentence. */
+/** The total, in one sentence. */
 export function totalText({ total, device, processes, deviceBytes, fits }: MemoryEstimate): string {
 	const where = device === 'cuda' ? 'the GPU' : 'this machine';
 	const who = device === 'cuda' && processes > 1 ? 'Each process needs' : 'The run needs';
@@ -57,7 +57,7 @@ export function totalText({ total, device, processes, deviceBytes, fits }: Memor
 		: `${about}, and ${where} has ${bytesText(deviceBytes)}: it does not fit.`;
 }
 
-/** What a pipeline takes, in one sentence: its stages are one after the other, so it is what the largest takes. */
+/** Memory of a pipeline, in one sentence: stages run one after the other, so the largest one counts. */
 export function pipelineTotalText(forecast: {
 	readonly largest: string;
 	readonly total: number;
@@ -70,7 +70,7 @@ export function pipelineTotalText(forecast: {
 	return forecast.fits === false ? `${about}, but ${has}: not all of them fit.` : `${about}; ${has}.`;
 }
 
-/** How long a pipeline may take by its recipe; null: nothing bounds it. */
+/** Max duration of a pipeline according to its recipe; null if unlimited. */
 export function minutesText({ minutes, bounded }: { readonly minutes: number | null; readonly bounded: boolean }) {
 	if (minutes === null) return null;
 	const sum = `${Number(minutes.toFixed(2))} minutes`;

@@ -1,42 +1,42 @@
 import { Failure } from '../../base/failure.ts';
 
-/** Sizes of a decoder, and what its implementation keeps for the backward pass. */
+/** Sizes of a decoder, and what its implementation stores for the backward pass. */
 export interface ModelShape {
 	readonly layers: number;
 	/** Width of the residual stream. */
 	readonly width: number;
 	readonly heads: number;
-	/** Heads of keys and values; fewer than `heads` where queries share them (Ainslie et al. 2023). */
+	/** Key and value heads; fewer than `heads` if queries share them (Ainslie et al. 2023). */
 	readonly keyHeads: number;
 	readonly headWidth: number;
 	readonly feedForward: number;
-	/** The feed-forward layer multiplies two branches, and has three matrices. */
+	/** Whether the feed-forward layer multiplies two branches and has three matrices. */
 	readonly gated: boolean;
 	readonly vocabulary: number;
-	/** The output matrix is the embedding. */
+	/** Whether the output matrix is the embedding. */
 	readonly tied: boolean;
-	/** Rows of a matrix of learned positions; 0: there is none. */
+	/** Rows of the learned position matrix; 0: none. */
 	readonly positions: number;
-	/** Norms of a block beside those of queries and keys. */
+	/** Norms per block, without those of queries and keys. */
 	readonly norms: number;
-	/** `layer`: one kernel that keeps its input alone; `rms`: Hugging Face's, which also keeps the normalized states. */
+	/** `layer`: one kernel that stores only its input; `rms`: Hugging Face's, which also stores the normalized states. */
 	readonly norm: 'rms' | 'layer';
-	/** Queries and keys are normalized, too. */
+	/** Whether queries and keys are normalized too. */
 	readonly queryNorm: boolean;
-	/** Vectors added to the outputs of the matrices of attention: none, q, k and v, or all (and in the feed-forward layer). */
+	/** Biases of the attention matrices: none, q, k and v, or all (and in the feed-forward layer). */
 	readonly biases: 'none' | 'attention' | 'all';
-	/** One matrix makes queries, keys and values. */
+	/** Whether one matrix computes queries, keys and values. */
 	readonly fusedAttention: boolean;
-	/** One matrix makes both branches of a gated feed-forward layer. */
+	/** Whether one matrix computes both branches of a gated feed-forward layer. */
 	readonly fusedFeedForward: boolean;
-	/** Tensors as wide as the feed-forward layer that it keeps for the backward pass. */
+	/** Tensors of feed-forward width stored for the backward pass. */
 	readonly keptInside: number;
-	/** Feed-forward layers beside each other (a mixture), and how many of them a token takes. */
+	/** Parallel feed-forward layers (mixture of experts), and how many a token uses. */
 	readonly experts: number;
 	readonly expertsPerToken: number;
 }
 
-/** The embedded engine's architecture, as the trainer makes it for a recipe with new sizes. */
+/** The architecture of the embedded engine, as built by the trainer for a recipe with new sizes. */
 export function shapeOfSizes(
 	sizes: {
 		readonly layers: number;
@@ -106,14 +106,14 @@ const families: Readonly<Record<string, Partial<ModelShape>>> = {
 	phi: { gated: false, norm: 'layer', biases: 'all', fusedFeedForward: true },
 };
 
-/** Activations that transformers computes operator by operator, each of which keeps a tensor. */
+/** Activations that transformers computes operator by operator, each of which stores a tensor. */
 const decomposed: readonly string[] = ['gelu_new', 'gelu_fast', 'gelu_python'];
-/** Positions are a matrix, not turned into the keys. */
+/** Positions are a learned matrix instead of rotations. */
 const learnedPositions: readonly string[] = ['gpt2', 'opt', 'reasoning-lab'];
-/** Whose configurations leave `tie_word_embeddings` out because it is true. */
+/** Families whose configurations omit `tie_word_embeddings` because it is true. */
 const tiedByDefault: readonly string[] = ['gpt2', 'opt', 'gemma', 'gemma2', 'gemma3_text'];
 
-/** A known shape, and whether its family is: others are taken for Llama's. */
+/** A shape, and whether its family is known: unknown ones are treated like Llama. */
 export interface ReadShape {
 	readonly shape: ModelShape;
 	readonly family: string;
@@ -121,8 +121,8 @@ export interface ReadShape {
 }
 
 /**
- * The shape that a Hugging Face config.json describes; `what` names it. Models with images have a text part, which is
- * what counts here. Throws `invalid` where sizes are missing.
+ * The shape described by a Hugging Face config.json; `what` names it in errors. For multimodal models, the text part is
+ * used. Throws `invalid` if sizes are missing.
  */
 export function shapeOfConfig(value: unknown, what: string): ReadShape {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {

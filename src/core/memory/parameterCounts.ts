@@ -1,21 +1,21 @@
 import type { ModelShape } from './modelShape.ts';
 
-/** How many parameters there are of each kind. */
+/** Number of parameters of each kind. */
 export interface ParameterCounts {
-	/** Embedding of tokens and positions. */
+	/** Token and position embeddings. */
 	readonly embedding: number;
-	/** The output matrix where it is one of its own, else 0. */
+	/** The output matrix if it is separate, otherwise 0. */
 	readonly output: number;
-	/** Matrices of all blocks: what adapters are put beside and what is quantized. */
+	/** Matrices of all blocks: those that get adapters or are quantized. */
 	readonly matrices: number;
 	/** Norms and biases. */
 	readonly vectors: number;
-	/** Of the largest block alone. */
+	/** Of the largest block. */
 	readonly block: number;
 	readonly total: number;
 }
 
-/** Rows and columns of each matrix of a block, those of all experts included. */
+/** Rows and columns of each matrix of a block, including all experts. */
 export function matricesOf(shape: ModelShape): (readonly [inputs: number, outputs: number])[] {
 	const { width, heads, keyHeads, headWidth, feedForward, gated, experts } = shape;
 	const queries = heads * headWidth;
@@ -60,7 +60,7 @@ export function countParameters(shape: ModelShape): ParameterCounts {
 	};
 }
 
-/** Parameters of adapters of rank r beside every matrix of the blocks (Hu et al. 2021, section 4.1). */
+/** Parameters of rank-r adapters on every matrix of the blocks (Hu et al. 2021, section 4.1). */
 export function countAdapters(shape: ModelShape, r: number): number {
 	return shape.layers * matricesOf(shape).reduce((sum, [inputs, outputs]) => sum + r * (inputs + outputs), 0);
 }

@@ -2,7 +2,7 @@ import { type Arithmetic, backwardBytes, blockActivations, residualBytes } from 
 import type { ModelShape } from './modelShape.ts';
 import { countAdapters, countParameters } from './parameterCounts.ts';
 
-/** What takes memory. */
+/** Kinds of memory use. */
 export type MemoryPart =
 	| 'weights'
 	| 'reference'
@@ -14,38 +14,38 @@ export type MemoryPart =
 	| 'buckets'
 	| 'gathered';
 
-/** When a stage can be at its peak. */
+/** Moments at which a stage can be at its peak. */
 export type MemoryMoment = 'backward' | 'optimiser' | 'generation';
 
-/** How weights are kept: trained ones in float32, frozen ones in the precision or quantized. */
+/** How weights are stored: trained ones in float32, frozen ones in the precision or quantized. */
 export interface WeightsPlan {
-	/** Frozen weights under adapters are kept in this many bits: 32, 16, 8 or 4; null: all weights are trained. */
+	/** Bits of frozen weights under adapters: 32, 16, 8 or 4; null: all weights are trained. */
 	readonly frozenBits: 4 | 8 | 16 | 32 | null;
-	/** Training processes that share one model's weights, gradients and moments (FSDP; ZeRO stage 3), else 1. */
+	/** Training processes that shard weights, gradients and moments (FSDP; ZeRO stage 3), otherwise 1. */
 	readonly shards: number;
-	/** Training processes with a whole model each, whose gradients are added up in buckets (DDP); 1: none. */
+	/** Training processes with a full replica each, whose gradients are reduced in buckets (DDP); 1: none. */
 	readonly replicas: number;
 }
 
 /** What a process computes at once in a stage. */
 export interface BatchPlan {
-	/** Sequences of one forward and backward pass. */
+	/** Sequences per forward and backward pass. */
 	readonly rows: number;
 	/** Tokens of the longest. */
 	readonly length: number;
-	/** Passes before an update. */
+	/** Passes per update. */
 	readonly passes: number;
-	/** Rows and columns of the logits that a pass makes: tokens, and classes. */
+	/** Rows and columns of the logits of a pass: tokens, and classes. */
 	readonly logits: { readonly tokens: number; readonly classes: number };
 	readonly gradientCheckpointing: boolean;
-	/** A second model, frozen. */
+	/** Whether there is a second, frozen model. */
 	readonly reference: boolean;
-	/** Completions that are sampled at once, tokens of their prompts, and of both together; null: none are. */
+	/** Completions sampled at once, tokens of their prompts, and of both together; null: none. */
 	readonly generation: { readonly rows: number; readonly prompt: number; readonly length: number } | null;
 }
 
 export interface StageMemory {
-	/** Bytes at the peak, by part; parts without any are left out. */
+	/** Bytes at the peak, by part; empty parts are omitted. */
 	readonly parts: Readonly<Partial<Record<MemoryPart, number>>>;
 	/** The sum of the parts. */
 	readonly peak: number;
@@ -54,22 +54,22 @@ export interface StageMemory {
 	readonly moments: Readonly<Record<MemoryMoment, number>>;
 }
 
-/** Bits of a weight that bitsandbytes quantizes with its scales: NormalFloat with double quantization, or LLM.int8. */
+/** Bits per weight quantized by bitsandbytes, including scales: NormalFloat with double quantization, or LLM.int8. */
 const quantizedBits = { 4: 4.127, 8: 8.03 } as const;
 
 /**
- * Copies of the logits that are alive at the peak, each in float32: as divided by the temperature (or normalized), the
- * gradients of its rows, those put together, and those of the chosen tokens.
+ * float32 copies of the logits alive at the peak: divided by the temperature (or normalized), the gradients of its
+ * rows, the combined gradients, and those of the chosen tokens.
  */
 const logitCopies = 4;
-/** Tokens whose logits TRL makes at once in its default loss of sft. */
+/** Tokens whose logits TRL computes at once in its default sft loss. */
 export const logitChunk = 256;
 
 /**
- * Memory of one process in a stage, in bytes, from its second update on. Weights, gradients and AdamW's two moments take
- * 16 bytes a trained parameter in float32 (Rajbhandari et al. 2020, section 3.1; there in mixed precision with copies,
- * here with autocast, which adds no gradients but a smaller copy of each matrix while a pass lasts); sharing them among
- * processes divides them (there, stage 3).
+ * Memory of one process in a stage, in bytes, from its second update on. Weights, gradients and AdamW's two moments
+ * take 16 bytes per trained parameter in float32 (Rajbhandari et al. 2020, section 3.1; there in mixed precision with
+ * copies, here with autocast, which adds no gradients but a smaller copy of each matrix during a pass); sharding
+ * divides them by the number of processes (there, stage 3).
  */
 export function stageMemory(shape: ModelShape, how: Arithmetic, weights: WeightsPlan, batch: BatchPlan): StageMemory {
 	const counts = countParameters(shape);
@@ -80,12 +80,12 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 	const autocast = how.compute === 2;
 	const kept = {
 		weights: (frozen + 4 * trained) / shards,
-		// Under adapters the reference is the model without them.
+		// With adapters, the reference is the model without them.
 		reference: batch.reference && frozenBits === null ? (4 * counts.total) / shards : 0,
 		optimiser: (8 * trained) / shards,
-		// Beside the gradients, not in place of them.
+		// In addition to the gradients.
 		buckets: replicas > 1 ? 4 * trained : 0,
-		// The block that is computed and the next, which is fetched meanwhile.
+		// The current block and the next one, which is prefetched.
 		gathered: shards > 1 ? 2 * counts.block * how.compute : 0,
 	};
 	const gradients = (4 * trained) / shards;
@@ -94,12 +94,12 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 	const tokens = batch.rows * batch.length;
 	const block = blockActivations(shape, how, batch.length);
 	const between = batch.gradientCheckpointing ? residualBytes(shape, how) : block;
-	// The last norm keeps its input, what its weight multiplies, and what it gives.
+	// The last norm stores its input, the operand of its weight, and its output.
 	const activations = copies + tokens * (shape.layers * between + 12 * shape.width);
 	const through = tokens * backwardBytes(shape, how);
 	const inBlock = through + (batch.gradientCheckpointing ? tokens * block : 0);
 	const logits = logitCopies * 4 * batch.logits.tokens * batch.logits.classes;
-	// Gradients of earlier passes are there from the start; those of this one grow while activations go.
+	// Gradients of earlier passes exist from the start; those of this one grow while activations are freed.
 	const begun = batch.passes > 1 ? gradients : 0;
 	const end = copies + tokens * block + through;
 	const atStart: Parts =
@@ -140,10 +140,9 @@ function frozenBytes(counts: ReturnType<typeof countParameters>, bits: 4 | 8 | 1
 }
 
 /**
- * Keys and values of every token in every block (grouped queries share them), the layer that is written having both its
- * old and its new ones, and logits of the next token with what sampling makes of them; or, while the prompts are read all
- * at once, their keys and values and one block's states. TRL samples outside of autocast, so all are numbers as the
- * weights are.
+ * Keys and values of every token in every block (shared by grouped queries), with old and new copies of the layer being
+ * written, plus next-token logits and sampling buffers; or, during prefill, the prompts' keys and values and the states
+ * of one block. TRL samples outside of autocast, so all numbers have the type of the weights.
  */
 function generationParts(shape: ModelShape, number: 2 | 4, generation: NonNullable<BatchPlan['generation']>): Parts {
 	const { layers, width, feedForward, expertsPerToken, keyHeads, headWidth } = shape;

@@ -15,20 +15,20 @@ import { inputsOf, placeOf, type StageInput } from './pipelineGraph.ts';
 /** Where a stage starts. */
 export type StageStart = { readonly checkpoint: string } | { readonly model: Recipe['model'] };
 
-/** What a stage takes of others, as absolute paths. */
+/** Artifacts that a stage takes from others, as absolute paths. */
 export interface StageArtefacts {
 	readonly start: StageStart;
-	/** Files of data and folders of checkpoints, by the place that names them: `data`, `extra.0`. */
+	/** Data files and checkpoint folders, by the key that names them: `data`, `extra.0`. */
 	readonly paths: Readonly<Record<string, string>>;
 }
 
-/** A path in place of the stage that a value names. */
+/** Replaces the stage that a value names by a path. */
 function withPath(value: unknown, path: string): unknown {
 	const { stage: _, checkpoint: __, ...rest } = value as Record<string, unknown>;
 	return { ...rest, path };
 }
 
-/** The value of a key, with paths in place of the stages that it or its entries name. */
+/** The value of a key, with stages replaced by paths in it or in its entries. */
 function withPaths(key: string, value: unknown, paths: StageArtefacts['paths']): unknown {
 	if (Array.isArray(value) && Object.hasOwn(listReferenceKeys, key)) {
 		return value.map((entry: unknown, index) => {
@@ -40,7 +40,7 @@ function withPaths(key: string, value: unknown, paths: StageArtefacts['paths']):
 	return path === undefined ? value : withPath(value, path);
 }
 
-/** A stage's own keys: without its envelope, and with paths in place of the stages that it names. */
+/** The own keys of a stage: without its envelope, and with stages replaced by paths. */
 export function ownSettings(stage: NamedStage, paths: StageArtefacts['paths']): Record<string, unknown> {
 	const own: Record<string, unknown> = {};
 	for (const [key, value] of Object.entries(stage)) {
@@ -55,8 +55,8 @@ export const runNameOf = (recipe: Pick<PipelineRecipe, 'name'>, stage: Pick<Name
 	`${recipe.name}-${stage.name}`;
 
 /**
- * An ordinary recipe of one stage, such as any engine runs: no envelope, no names of stages. Of a stage that the runner does
- * itself, all but the stage: `stages` is then empty.
+ * Compiles a stage to an ordinary single-stage recipe that any engine can run: no envelope, no stage names. For a stage
+ * executed by the runner itself, `stages` is empty.
  */
 export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artefacts: StageArtefacts): Recipe {
 	const { start, paths } = artefacts;
@@ -76,9 +76,9 @@ export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artefact
 }
 
 /**
- * Where a stage starts by its keys alone: the input whose checkpoint it is, or a model. A stage that was skipped passes on
- * where it would have started itself; a round of a loop, the same stage of the last round that was not skipped.
- * @param skipped names of the stages that were skipped
+ * Where a stage starts, by its keys alone: the input whose checkpoint it uses, or a model. A skipped stage passes on
+ * its own start; a round of a loop, the start of the last round of the same stage that was not skipped.
+ * @param skipped names of skipped stages
  */
 export function startOf(
 	recipe: PipelineRecipe,
@@ -93,7 +93,7 @@ export function startOf(
 	return last === null ? startOf(recipe, other, skipped) : { input: { ...input, stage: last.name } };
 }
 
-/** The same stage in the last round that was not skipped, before one that was. */
+/** The same stage in the last round before it that was not skipped. */
 function roundBefore(recipe: PipelineRecipe, { round }: NamedStage, skipped: ReadonlySet<string>): NamedStage | null {
 	if (round === undefined) return null;
 	const before = recipe.stages.filter(
@@ -102,12 +102,12 @@ function roundBefore(recipe: PipelineRecipe, { round }: NamedStage, skipped: Rea
 	return before.sort((a, b) => (b.round?.number ?? 0) - (a.round?.number ?? 0))[0] ?? null;
 }
 
-/** What a key takes of the stage that it names. */
+/** What a key takes from the stage that it names. */
 export function takenBy(key: ReferenceKey | ListReferenceKey): DataKind | 'checkpoint' {
 	return { ...referenceKeys, ...listReferenceKeys }[key];
 }
 
-/** What stands in for artefacts that are not there yet, so that a stage can be checked before others have run. */
+/** Placeholders for artifacts that do not exist yet, so that a stage can be checked before others have run. */
 export function placeholders(recipe: PipelineRecipe, stage: NamedStage): StageArtefacts {
 	const start = startOf(recipe, stage, new Set());
 	const paths: Record<string, string> = {};

@@ -12,20 +12,20 @@ import { makesCheckpoint } from './pipelineGraph.ts';
 
 type Place = PathFault['path'];
 
-/** Stages with loops written out. */
+/** Stages with loops unrolled. */
 export interface ExpandedStages {
 	readonly stages: readonly PipelineStage[];
-	/** Where each of them stands in the recipe as it is written. */
+	/** Position of each of them in the original recipe. */
 	readonly places: readonly Place[];
-	/** Of what loops alone can tell, at places of the recipe as it is written. */
+	/** Faults that only loop expansion can detect, at positions of the original recipe. */
 	readonly faults: readonly PathFault[];
 }
 
-/** The keys of a stage that may name another one, and those that are lists of which each entry may. */
+/** Stage keys that may name another stage, and list keys whose entries may. */
 const naming = ['from', ...Object.keys(referenceKeys), 'skipIf'] as const;
 const lists = Object.keys(listReferenceKeys);
 
-/** All values of a stage that may name another one, with where they stand. */
+/** All values of a stage that may name another one, with their positions. */
 function* namedIn(stage: PipelineStage): Generator<readonly [place: Place, value: unknown]> {
 	for (const key of naming) yield [[key], stage[key]];
 	for (const key of lists) {
@@ -37,11 +37,11 @@ function* namedIn(stage: PipelineStage): Generator<readonly [place: Place, value
 export const nameInRound = (name: string, round: number): string => `${name}-${round}`;
 
 /**
- * Writes loops out: the stages of round r of a loop are called `NAME-r`. What they name is, in this order, the stage of that
- * name of the same round, or any stage of the pipeline; `{"previous": NAME}` is that of the round before, and in the first
- * round what `first` names, or nothing. Each round has a seed of its own, its stage's plus r, so that it samples other
- * problems; what measures keeps its seed, so that rounds are measured on the same ones.
- * @param seed the recipe's
+ * Unrolls loops: the stages of round r are named `NAME-r`. A reference resolves, in this order, to the stage of that
+ * name in the same round, or to any stage of the pipeline; `{"previous": NAME}` to that of the round before and, in the
+ * first round, to the stage named by `first`, or nothing. Each round has its own seed, that of its stage plus r, so
+ * that it samples different problems; evaluation keeps its seed, so that rounds are evaluated on the same problems.
+ * @param seed that of the recipe
  */
 export function expandLoops(entries: readonly (PipelineStage | StageLoop)[], seed: number): ExpandedStages {
 	const stages: PipelineStage[] = [];
@@ -51,7 +51,7 @@ export function expandLoops(entries: readonly (PipelineStage | StageLoop)[], see
 		stages.push(stage);
 		places.push(place);
 	};
-	/** Names of other entries, by whether a loop has them: what one names would be in doubt. */
+	/** Names of other entries, by whether they are in a loop: duplicates would be ambiguous. */
 	const taken = new Map<string, boolean>();
 	const claim = (name: string | undefined, place: Place, looped: boolean) => {
 		const other = name === undefined ? undefined : taken.get(name);
@@ -148,7 +148,7 @@ function risingFaults({ rising, stages }: StageLoop, names: readonly string[], p
 	return [...faults, { path: [...place, 'rising'], message }];
 }
 
-/** From the third round on there are two before it that can be compared. */
+/** From the third round on, there are two earlier rounds to compare. */
 function whileRising(stage: PipelineStage, rising: string | undefined, round: number): PipelineStage {
 	if (rising === undefined || round < 3) return stage;
 	return {
@@ -177,13 +177,13 @@ function stageOfRound(stage: PipelineStage, names: readonly string[], round: num
 		if (resolved.length === 0) delete made[key];
 		else made[key] = resolved;
 	}
-	// Where the first round starts from a model, the others start from a stage.
+	// If the first round starts from a model, the others start from a stage.
 	const before = previousOf(stage.from);
 	if (before !== null && before.first === undefined && round > 1) delete made.model;
 	return made as PipelineStage;
 }
 
-/** A value with the stages that it names as they are called in a round; undefined: the round goes without it. */
+/** A value with its references renamed for a round; undefined: the round omits it. */
 function inRound(value: unknown, names: readonly string[], round: number): unknown {
 	const own = (name: string) => (names.includes(name) ? nameInRound(name, round) : name);
 	if (typeof value === 'string') return own(value);

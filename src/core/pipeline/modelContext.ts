@@ -4,14 +4,14 @@ import { resolveRecipe } from '../recipe/resolve.ts';
 import { compileStage, placeholders } from './compileStage.ts';
 import { inputsOf } from './pipelineGraph.ts';
 
-/** The stage whose model the policy of a stage began as, through all that it starts from. */
+/** The stage that created the policy's model, through the chain of starting points. */
 export function originOf(recipe: PipelineRecipe, stage: NamedStage): NamedStage {
 	const from = inputsOf(stage).find(({ key }) => key === 'from');
 	const other = recipe.stages.find(({ name }) => name === from?.stage);
 	return other === undefined ? stage : originOf(recipe, other);
 }
 
-/** A stage's recipe with the model that its policy began as, where that is a new one. */
+/** The recipe of a stage with the model that its policy started from, if that is a new one. */
 export function withOrigin(recipe: PipelineRecipe, stage: NamedStage): Recipe {
 	const compiled = compileStage(recipe, stage, placeholders(recipe, stage));
 	const model = originOf(recipe, stage).model ?? recipe.model;
@@ -21,8 +21,9 @@ export function withOrigin(recipe: PipelineRecipe, stage: NamedStage): Recipe {
 const anywhere = { cores: 1, resolvePath: (path: string) => path };
 
 /**
- * The recipe of a stage that makes a new model without a given context: with one that is enough for every stage that goes on
- * from it, too. Where one of them learns from a file, whose lengths are not known here, it stays as it is.
+ * The recipe of a stage that creates a new model without an explicit context: with a context large enough for all
+ * stages that continue from it. If one of them learns from a file, whose lengths are unknown here, it is left
+ * unchanged.
  */
 export function withContext(recipe: PipelineRecipe, stage: NamedStage, compiled: Recipe): Recipe {
 	const { model } = compiled;

@@ -9,11 +9,11 @@ import {
 	referenceOf,
 } from '../../protocol/pipelineRecipe.ts';
 
-/** What a stage takes of another. */
+/** An input that a stage takes from another. */
 export interface StageInput {
 	/** `from`, a key that names data or a teacher, or `skipIf`, which takes only a number. */
 	readonly key: 'from' | ReferenceKey | ListReferenceKey | 'skipIf';
-	/** Of a key that is a list: which entry. */
+	/** Index of the entry, for list keys. */
 	readonly index?: number;
 	readonly stage: string;
 	readonly checkpoint: CheckpointChoice;
@@ -23,10 +23,10 @@ export interface StageInput {
 export const placeOf = ({ key, index }: Pick<StageInput, 'key' | 'index'>): string =>
 	index === undefined ? key : `${key}.${index}`;
 
-/** Stages that sample from a policy and leave it as it is: they have no checkpoint to start from. */
+/** Whether a stage of this type makes a checkpoint to start from; those that only sample do not. */
 export const makesCheckpoint = (type: string): boolean => !isRunnerStage(type) && type !== 'rejection-sampling';
 
-/** Everything that a stage takes of others, in the order of its keys. */
+/** All inputs that a stage takes from others, in key order. */
 export function inputsOf(stage: NamedStage): StageInput[] {
 	const inputs: StageInput[] = [];
 	const from = referenceOf(stage.from);
@@ -51,20 +51,17 @@ export function inputsOf(stage: NamedStage): StageInput[] {
 	return inputs;
 }
 
-/** Names of the stages that one waits for, each once. */
+/** Names of the stages that a stage waits for, without duplicates. */
 export function dependenciesOf(stage: NamedStage): string[] {
 	return [...new Set(inputsOf(stage).map((input) => input.stage))];
 }
 
 export type Ordered =
 	| { readonly ok: true; readonly stages: readonly NamedStage[] }
-	/** The names along the cycle; the first one is the last one's, too, and not repeated. */
+	/** Names along the cycle; the first one is not repeated at the end. */
 	| { readonly ok: false; readonly cycle: readonly string[] };
 
-/**
- * Stages in an order in which each comes after those that it waits for; of several that could come next, the one that is
- * written first. Names that no stage has are passed over.
- */
+/** Orders stages so that each comes after its dependencies, otherwise in recipe order. Unknown names are ignored. */
 export function orderStages(stages: readonly NamedStage[]): Ordered {
 	const left = new Map(stages.map((stage) => [stage.name, stage]));
 	const ordered: NamedStage[] = [];
@@ -77,7 +74,7 @@ export function orderStages(stages: readonly NamedStage[]): Ordered {
 	return { ok: true, stages: ordered };
 }
 
-/** Each of the stages waits for another of them: following that leads into a cycle. */
+/** Each of the stages waits for another of them, so following the dependencies leads into a cycle. */
 function cycleIn(left: ReadonlyMap<string, NamedStage>): string[] {
 	const path: string[] = [];
 	let at = left.values().next().value as NamedStage;
@@ -89,7 +86,7 @@ function cycleIn(left: ReadonlyMap<string, NamedStage>): string[] {
 	return path.slice(path.indexOf(at.name));
 }
 
-/** All stages that wait for one, directly or through others. */
+/** All stages that depend on one, directly or indirectly. */
 export function behind(stages: readonly NamedStage[], name: string): Set<string> {
 	const found = new Set<string>();
 	for (let before = -1; before !== found.size; ) {

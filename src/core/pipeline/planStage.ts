@@ -5,24 +5,24 @@ import type { StageArtefacts, StageStart } from './compileStage.ts';
 import { startOf, takenBy } from './compileStage.ts';
 import { inputsOf, placeOf } from './pipelineGraph.ts';
 
-/** How the run of a stage stands: `none` has begun, one is at work, one has finished, or one can go on. */
+/** State of the run of a stage: `none` exists, one is running, one has finished, or one can be resumed. */
 export type StageRun = 'none' | 'live' | 'finished' | 'resumable';
 
 /**
- * What is done about a stage whose inputs are there.
- * - `keep`: it has finished and nothing of it has changed
- * - `begin`: there is nothing yet; `again`: what there is belongs to other inputs, or came to nothing, and is set aside
- * - `follow`: its run is at work; `take`: it has finished since somebody looked; `resume`: it goes on where it was
+ * What to do with a stage whose inputs are available.
+ * - `keep`: it has finished and nothing has changed
+ * - `begin`: there is no run yet; `again`: the existing run has other inputs or failed, and is set aside
+ * - `follow`: its run is running; `take`: it has finished since the last check; `resume`: continue it
  */
 export type StagePlan = 'keep' | 'begin' | 'again' | 'follow' | 'take' | 'resume';
 
-/** @param hash of the stage's inputs as they are now */
+/** @param hash hash of the current inputs of the stage */
 export function planStage(state: StageState | undefined, run: StageRun, hash: string): StagePlan {
 	if (state === undefined || state.inputHash === null) return run === 'none' ? 'begin' : 'again';
 	if (state.inputHash !== hash) return run === 'none' && state.status !== 'finished' ? 'begin' : 'again';
 	if (state.status === 'finished') return 'keep';
 	if (run === 'live') return 'follow';
-	// Its run came to its end, and what it made was not enough: the same run would end the same way.
+	// Its run finished, but the output was not sufficient: the same run would end in the same way.
 	if (run === 'finished') return state.status === 'failed' ? 'again' : 'take';
 	return run === 'resumable' ? 'resume' : 'begin';
 }
@@ -33,7 +33,7 @@ export type StatesByName = ReadonlyMap<string, StageState>;
 const skippedNames = (states: StatesByName) =>
 	new Set([...states.values()].filter(({ status }) => status === 'skipped').map(({ name }) => name));
 
-/** Why a stage is left out; null: it is not. Those that it waits for have finished or were skipped. */
+/** Why a stage is skipped; null if it is not. Its dependencies have finished or were skipped. */
 export function skipReason(stage: NamedStage, states: StatesByName): string | null {
 	const { skipIf } = stage;
 	if (skipIf !== undefined) {
@@ -56,7 +56,7 @@ export function skipReason(stage: NamedStage, states: StatesByName): string | nu
 	return null;
 }
 
-/** Why a stage has not begun, in words; null: nothing keeps it. */
+/** Why a stage has not started, in words; null if nothing blocks it. */
 export function waitReason(state: StageState, states: StatesByName): string | null {
 	if (state.status !== 'waiting') return null;
 	const open = state.after.filter((name) => !['finished', 'skipped'].includes(states.get(name)?.status ?? 'waiting'));
@@ -69,12 +69,12 @@ export function waitReason(state: StageState, states: StatesByName): string | nu
 }
 
 const checkpointKind = (choice: 'last' | 'best'): OutputKind[] =>
-	// Nothing measured: the last one is all that there is.
+	// If nothing was evaluated, the last checkpoint is the only one.
 	choice === 'best' ? ['best-checkpoint', 'last-checkpoint'] : ['last-checkpoint'];
 
 /**
- * What a stage takes of those before it, as paths. Fails with `missing` where one has not made what is taken of it.
- * @param pathOf the absolute path of a stage's output
+ * The artifacts that a stage takes from earlier ones, as paths. Throws `missing` if one does not exist.
+ * @param pathOf absolute path of a stage output
  */
 export function artefactsOf(
 	recipe: PipelineRecipe,

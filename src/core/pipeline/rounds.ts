@@ -1,19 +1,19 @@
 import type { EvaluationReport } from '../evaluation/evaluationReport.ts';
 
-/** What an evaluation in a round of a loop has measured. */
+/** Result of an evaluation in a round of a loop. */
 export interface RoundPoint {
 	/** The stage that evaluates. */
 	readonly stage: string;
-	/** From 1; 0 is what the first round began with. */
+	/** 1-based; 0 is the start of the first round. */
 	readonly number: number;
 	readonly problems: number;
 	/** pass@1 with its 95% interval. */
 	readonly accuracy: EvaluationReport['accuracy'];
-	/** What choosing among several samples adds to it; null: there is one sample of each question. */
+	/** Gain from selecting among several samples; null if there is one sample per question. */
 	readonly gain: EvaluationReport['gain'];
 }
 
-/** The evaluations of one stage of a loop, by round. */
+/** Evaluations of one stage of a loop, by round. */
 export interface RoundSeries {
 	/** Name of the stage in the loop. */
 	readonly of: string;
@@ -21,14 +21,14 @@ export interface RoundSeries {
 	readonly points: readonly RoundPoint[];
 }
 
-/** A stage as far as rounds look at it. */
+/** The parts of a stage used here. */
 export interface EvaluatedRound {
 	readonly name: string;
 	readonly round?: { readonly of: string; readonly number: number } | undefined;
 	readonly report: Pick<EvaluationReport, 'problems' | 'accuracy' | 'gain'>;
 }
 
-/** Evaluations that are a round of something, by what they are a round of; of two of one round the later one counts. */
+/** Groups evaluations by loop stage; if there are two for a round, the later one counts. */
 export function roundSeries(stages: readonly EvaluatedRound[]): RoundSeries[] {
 	const found = new Map<string, Map<number, RoundPoint>>();
 	for (const { name, round, report } of stages) {

@@ -4,8 +4,9 @@ import { inputsOf, placeOf } from './pipelineGraph.ts';
 type Key = readonly (string | number)[];
 
 /**
- * Where a key of a stage's compiled recipe stands in the pipeline's; null: another stage makes what it names.
- * @param at place of the stage in the pipeline, such as `stages`, 1
+ * Maps a key of a compiled stage recipe to its position in the pipeline recipe; null if another stage provides the
+ * value.
+ * @param at position of the stage in the pipeline, such as `stages`, 1
  */
 export function writtenPlace(stage: NamedStage, at: Key, [head, ...rest]: Key): Key | null {
 	const own = head === 'stages' ? rest.slice(1) : [head as string, ...rest];

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/playgroundMessages.ts';
 import type { TokenDetail } from '../search/policy.ts';
 
-/** What a policy told of the tokens of a completion as it is kept: whole numbers of nats and no more than is shown. */
+/** Token details as kept for display: rounded, and no more than is shown. */
 export function keptTokens(detail: TokenDetail | null, most = mostDetails): PlaygroundTokens | null {
 	if (detail === null) return null;
 	const finite = (value: number | null | undefined) =>
@@ -32,7 +32,7 @@ export function keptTokens(detail: TokenDetail | null, most = mostDetails): Play
 	};
 }
 
-/** Why no other token can be chosen in a completion; null: one can. */
+/** Why no other token can be chosen in a completion; null if one can. */
 export function whyNoBranch(
 	sample: Pick<PlaygroundSample, 'text' | 'given' | 'detail'>,
 	goesOn: boolean,
@@ -44,20 +44,20 @@ export function whyNoBranch(
 		: null;
 }
 
-/** Where its first told token stands in the text; null: the tokens do not say what the text does. */
+/** Offset of the first recorded token in the text; null if the tokens do not match the text. */
 function beginsLike({ text, detail }: Pick<PlaygroundSample, 'text' | 'detail'>): number | null {
 	const told = (detail?.text ?? []).join('');
 	return text.startsWith(told) || told.startsWith(text) ? 0 : null;
 }
 
-/** A completion up to a token, with another one in its place: what the policy is to go on from, and what is known of its tokens. */
+/** A completion up to a token, followed by another token: the prefix to continue from, with its token details. */
 export interface Beginning {
 	readonly branch: PlaygroundBranch;
 	readonly prefix: string;
 	readonly detail: PlaygroundTokens;
 }
 
-/** Fails with `missing` where there is no such token, and with `unsupported` where nobody can go on from it. */
+/** Throws `missing` if there is no such token, and `unsupported` if the policy cannot continue from it. */
 export function beginningAt(
 	exchange: Exchange,
 	place: { readonly side: number; readonly sample: number; readonly token: number },
@@ -102,7 +102,7 @@ function withToken(detail: PlaygroundTokens, token: number, text: string): Playg
 	};
 }
 
-/** The tokens of a beginning and of what was added; null where nothing is known of either. */
+/** Joins the tokens of a prefix with those of its continuation; null if both are unknown. */
 export function joinedTokens(
 	before: PlaygroundTokens | null,
 	after: PlaygroundTokens | null,

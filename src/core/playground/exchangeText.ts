@@ -4,7 +4,7 @@ import { r1Tags, type TraceTags } from '../trace/trace.ts';
 
 const noTags: TraceTags = { think: null, answer: null };
 
-/** By what think and answer are told apart: the policy's own tags, else R1's where the text has them. */
+/** Tags that separate thinking and answer: those of the policy, otherwise R1's if the text has them. */
 export function sideTags({ tags }: Pick<PlaygroundSide, 'tags'>, text: string): TraceTags {
 	if (tags !== null) return tags;
 	const has = (tag: readonly [string, string]) => text.includes(tag[0]) || text.includes(tag[1]);
@@ -14,7 +14,7 @@ export function sideTags({ tags }: Pick<PlaygroundSide, 'tags'>, text: string): 
 
 /**
  * A completion as a line of NAME.cases.jsonl.
- * @param expect what a reward is to say of it
+ * @param expect expected reward
  */
 export function caseOf(
 	exchange: Exchange,
@@ -37,10 +37,10 @@ export function caseOf(
 	};
 }
 
-/** For a POSIX shell: one word, whatever is in it. */
+/** Quotes a text as one word for a POSIX shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The same question to the Reasoner API, as commands of a shell: a server of this policy, and a request to it. */
+/** Shell commands that send the same question to the API: a server for this policy, and a request. */
 export function apiCall({ question, sampling }: Exchange, { policy }: PlaygroundSide): string {
 	const { temperature, topP, maxTokens, seed, samples } = sampling;
 	const named =

@@ -1,11 +1,11 @@
 import type { Exchange, PlaygroundSide } from '../../protocol/playgroundMessages.ts';
 import { mostExchanges } from '../../protocol/playgroundMessages.ts';
 
-/** The exchanges of a playground in the order in which they were asked, which one is shown, and what was taken back. */
+/** The exchanges of a playground in order, the selected one, and undone ones. */
 export interface History {
 	readonly exchanges: readonly Exchange[];
 	readonly current: number | null;
-	/** Taken back, the last one last; asking anew forgets them. */
+	/** Undone exchanges, latest last; a new question clears them. */
 	readonly undone: readonly Exchange[];
 	readonly nextId: number;
 }
@@ -25,7 +25,7 @@ export function exchangeOf({ exchanges }: Pick<History, 'exchanges'>, id: number
 	return exchanges.find((exchange) => exchange.id === id);
 }
 
-/** Whether a side of it is still being written or checked. */
+/** Whether a side is still being generated or checked. */
 export function isRunning({ sides }: Exchange): boolean {
 	return sides.some(({ state }) => state === 'opening' || state === 'writing' || state === 'checking');
 }
@@ -81,7 +81,7 @@ export function reduceHistory(history: History, action: HistoryAction): History 
 	}
 }
 
-/** A history as it was saved: what was being written then was ended by the reload. */
+/** Restores a saved history: generations in progress were ended by the reload. */
 export function restoredHistory(exchanges: readonly Exchange[], current: number | null): History {
 	const seen = new Set<number>();
 	const kept = exchanges
@@ -113,12 +113,11 @@ export function restoredHistory(exchanges: readonly Exchange[], current: number 
 	};
 }
 
-/** About how much of a history is kept over a reload, in characters of JSON. */
+/** Approximate max size of a saved history, in characters of JSON. */
 const savedCharacters = 1_500_000;
 
 /**
- * What of the exchanges is kept over a reload: the newest first, with their tokens as long as there is room, then without, and
- * the oldest not at all.
+ * The exchanges to save: newest first, with tokens as long as there is room, then without, and the oldest not at all.
  */
 export function savedExchanges(exchanges: readonly Exchange[], room = savedCharacters): Exchange[] {
 	const kept: Exchange[] = [];
@@ -140,7 +139,7 @@ export function savedExchanges(exchanges: readonly Exchange[], room = savedChara
 	return kept.reverse();
 }
 
-/** Of its JSON, without making it. */
+/** Estimated JSON size, without serializing. */
 function roughSize({ question, sides, template }: Exchange): number {
 	let size = 500 + question.length + (template.mode === 'custom' ? template.text.length : 0);
 	for (const { prompt, system, samples } of sides) {
@@ -155,13 +154,13 @@ function roughSize({ question, sides, template }: Exchange): number {
 	return size;
 }
 
-/** Exchanges as a list shows them: branches stand below what they leave, one deeper. */
+/** Exchanges as list rows: branches are below their origin, indented by one. */
 export function historyRows(exchanges: readonly Exchange[]): { readonly exchange: Exchange; readonly depth: number }[] {
 	const known = new Set(exchanges.map(({ id }) => id));
 	const below = new Map<number | null, Exchange[]>();
 	for (const exchange of exchanges) {
 		const from = exchange.branch?.exchange ?? null;
-		// Nothing leaves what came later: a saved state may say so.
+		// An exchange cannot branch from a later one, although a saved state may claim it.
 		const of = from !== null && from < exchange.id && known.has(from) ? from : null;
 		const list = below.get(of);
 		if (list === undefined) below.set(of, [exchange]);

@@ -1,10 +1,10 @@
 import { klEstimate } from '../grpo/kl.ts';
 
 /**
- * The reward of each token of a completion: minus `klCoef` times its KL to the reference (k1: log policy - log reference,
- * Ziegler et al. 2019, section 2.2; as in TRL's PPOTrainer), and at the last token the reward of the completion.
- *
- * @param refLogprobs null: without a KL term
+ * The reward of each token of a completion: minus `klCoef` times its KL to the reference (k1: log policy - log
+ * reference, Ziegler et al. 2019, section 2.2; as in TRL's PPOTrainer), plus the reward of the completion at the last
+ * token.
+ * @param refLogprobs null: no KL term
  */
 export function tokenRewards(
 	reward: number,
@@ -24,14 +24,13 @@ export function tokenRewards(
 
 export interface Estimate {
 	readonly advantages: Float64Array;
-	/** Advantages plus values: what the critic learns. */
+	/** Advantages plus values, the training target of the critic. */
 	readonly returns: Float64Array;
 }
 
 /**
- * Generalized advantage estimation (Schulman et al. 2016, equation 16) over the tokens of one completion:
- * A_t = delta_t + gamma lam A_(t+1), delta_t = r_t + gamma V_(t+1) - V_t, and nothing comes after the last token.
- *
+ * Generalized advantage estimation (Schulman et al. 2016, equation 16) over the tokens of one completion: A_t = delta_t
+ * + gamma lam A_(t+1), delta_t = r_t + gamma V_(t+1) - V_t, and terms after the last token are 0.
  * @param values V_t before token t, one per token
  */
 export function estimateAdvantages(
@@ -58,8 +57,8 @@ export function estimateAdvantages(
 const varianceEpsilon = 1e-8;
 
 /**
- * Mean 0 and deviation 1 over all tokens of all rows: (x - mean) / sqrt(variance + 1e-8) with the sample variance (n - 1),
- * TRL's `masked_whiten`. A single token, or tokens that are all equal, become 0.
+ * Whitens to mean 0 and SD 1 over all tokens of all rows: (x - mean) / sqrt(variance + 1e-8) with the sample variance
+ * (n - 1), TRL's `masked_whiten`. A single token, or equal tokens, become 0.
  */
 export function whiten(rows: readonly Float64Array[]): Float64Array[] {
 	let count = 0;
@@ -76,8 +75,8 @@ export function whiten(rows: readonly Float64Array[]): Float64Array[] {
 }
 
 /**
- * How much of the variance of returns the values explain: 1 - Var(R - V) / Var(R); 1: all of it, 0: no more than their mean,
- * below 0: less. NaN when all returns are equal.
+ * Explained variance of the returns: 1 - Var(R - V) / Var(R). 1: values predict returns exactly; 0: no better than
+ * their mean; below 0: worse. NaN if all returns are equal.
  */
 export function explainedVariance(values: readonly number[], returns: readonly number[]): number {
 	const variance = (list: readonly number[]) => {

@@ -6,12 +6,12 @@ export interface PolicyRow {
 	readonly advantages: ArrayLike<number>;
 	/** Under the policy before the update. */
 	readonly logprobs: ArrayLike<number>;
-	/** null: the same as `logprobs` (the only update of a batch). */
+	/** null: same as `logprobs` (the only update of a batch). */
 	readonly oldLogprobs: ArrayLike<number> | null;
 	readonly entropies: ArrayLike<number>;
 }
 
-/** Means over the tokens of an update: entropy, KL to the policy that sampled, and shares of clipped tokens. */
+/** Means over the tokens of an update: entropy, KL to the sampling policy, and shares of clipped tokens. */
 export function policyMetrics(rows: readonly PolicyRow[], cliprange: number): Metrics {
 	const range = { epsilonLow: cliprange, epsilonHigh: cliprange };
 	let tokens = 0;
@@ -48,7 +48,7 @@ export interface ValuedRow {
 	readonly oldValues: ArrayLike<number>;
 }
 
-/** Share of the tokens of an update whose value has left the range around its old one. */
+/** Share of tokens of an update whose value has left the range around its old value. */
 export function valueClipShare(rows: readonly ValuedRow[], range: number): number | null {
 	let tokens = 0;
 	let clipped = 0;

@@ -1,19 +1,20 @@
 import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
 
-/** log(1 + exp(z)), which overflows nowhere. */
+/** log(1 + exp(z)) without overflow. */
 function softplus(z: number): number {
 	return Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
 }
 
 /**
- * -log sigmoid(margin): minus the log-likelihood that the better of two completions wins (Bradley and Terry 1952), where
- * the margin is the difference of their scores; of DPO (Rafailov et al. 2023, equation 7) that of their implicit rewards.
+ * -log sigmoid(margin): minus the log-likelihood that the better of two completions wins (Bradley and Terry 1952), with
+ * the margin as the difference of their scores or, for DPO (Rafailov et al. 2023, equation 7), of their implicit
+ * rewards.
  */
 export function pairLoss(margin: number): number {
 	return softplus(-margin);
 }
 
-/** Of each pair what its two completions are worth, by implicit reward or score. */
+/** Per pair, the values of its two completions, by implicit reward or score. */
 export interface JudgedPair {
 	readonly chosen: number;
 	readonly rejected: number;

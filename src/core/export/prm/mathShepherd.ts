@@ -16,9 +16,9 @@ export interface MathShepherdLine {
 }
 
 /**
- * A line of Math-Shepherd (Wang et al. 2024): `input` is the problem and its numbered steps, each ended by {@link stepEnd};
- * `label` is the same text with `+` or `-` in its place. A sentence part when it is no such line, or when its two texts
- * are not the same.
+ * Parses a line of Math-Shepherd (Wang et al. 2024): `input` is the problem and its numbered steps, each ended by
+ * {@link stepEnd}; `label` is the same text with `+` or `-` in its place. Returns a phrase if it is not such a line, or
+ * if its two texts differ.
  */
 export function readMathShepherd(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
@@ -38,7 +38,7 @@ export function readMathShepherd(value: unknown): StepSample[] | string {
 		at += part.length + 1;
 	}
 	if (label.slice(at).trim() !== rest.trim()) return `has labels whose text differs from character ${at + 1} on`;
-	// "problem Step 1: text": the problem ends where the first step begins.
+	// "problem Step 1: text": the problem ends where the first step starts.
 	const [first = ''] = parts;
 	const start = /(?:^|\s)(?=Step 1:)/.exec(first);
 	if (start === null) return 'has no "Step 1:"';
@@ -56,8 +56,8 @@ export function readMathShepherd(value: unknown): StepSample[] | string {
 const numbered = /^Step \d+:/;
 
 /**
- * A solution as a line of Math-Shepherd; null: its first step is not rated. Steps without a number get one; a text that
- * holds the end of a step cannot be written (a sentence part).
+ * Formats a solution as a line of Math-Shepherd; null if its first step is not rated. Unnumbered steps are numbered; a
+ * text that contains the step end marker cannot be written (returns a phrase).
  */
 export function writeMathShepherd(
 	sample: StepSample,

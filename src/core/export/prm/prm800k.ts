@@ -8,7 +8,7 @@ const completionSchema = v.looseObject({
 	rating: v.optional(v.nullable(v.picklist(stepRatings)), null),
 	flagged: v.optional(v.nullable(v.boolean()), null),
 });
-/** The README's code takes it for a text, the published files have an object. */
+/** The code in the README expects a string, the published files have an object. */
 const humanSchema = v.union([v.string(), v.looseObject({ text: v.string() })]);
 
 const lineSchema = v.looseObject({
@@ -30,7 +30,7 @@ const lineSchema = v.looseObject({
 	}),
 });
 
-/** A line as this product writes it. */
+/** A line as written by this program. */
 export interface Prm800kLine {
 	readonly labeler: string;
 	readonly timestamp: string;
@@ -58,8 +58,9 @@ export interface Prm800kLine {
 }
 
 /**
- * The solutions in a line of PRM800K (Lightman et al. 2024): the path of chosen steps, where it came to an end, and for each
- * step that was offered and not chosen the path up to it. A step that the labeler wrote counts as right. A sentence part when it is no such line.
+ * Parses the solutions in a line of PRM800K (Lightman et al. 2024): the path of chosen steps, if it was finished, and
+ * for each rejected alternative the path up to it. A step written by the labeler counts as correct. Returns a phrase if
+ * it is not such a line.
  */
 export function readPrm800k(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
@@ -84,7 +85,7 @@ export function readPrm800k(value: unknown): StepSample[] | string {
 		if (taken !== undefined) path.push({ text: taken.text, rating: taken.rating });
 		else if (human !== null) path.push({ text: typeof human === 'string' ? human : human.text, rating: 1 });
 		else {
-			// Where nothing was chosen, what was offered goes further than the path.
+			// If nothing was chosen, the alternatives extend the path.
 			ended = (completions ?? []).length === 0;
 			break;
 		}
@@ -92,12 +93,13 @@ export function readPrm800k(value: unknown): StepSample[] | string {
 	return path.length === 0 || !ended ? others : [{ ...shared, steps: path }, ...others];
 }
 
-/** Who rated is not recorded: labels are the lab's. */
+/** The labeler is not recorded: labels belong to the lab. */
 const labeler = '00000000-0000-4000-8000-000000000000';
 
 /**
- * A solution as a line of PRM800K, whose every step has one completion; null: none of its steps is rated. As there, the
- * steps end with the first wrong one, of which nothing is chosen (`found_error`), or with the last that is rated.
+ * Formats a solution as a line of PRM800K with one completion per step; null if none of its steps is rated. As in the
+ * original, the steps end with the first wrong one, of which nothing is chosen (`found_error`), or with the last rated
+ * one.
  * @param now seconds since the epoch, for solutions without a time
  */
 export function writePrm800k(sample: StepSample, now: number): Prm800kLine | null {
@@ -108,7 +110,7 @@ export function writePrm800k(sample: StepSample, now: number): Prm800kLine | nul
 	const reason = wrong >= 0 ? 'found_error' : steps.length === sample.steps.length ? 'solution' : 'give_up';
 	return {
 		labeler,
-		// As in the published files: UTC without saying so.
+		// As in the published files: UTC without a time zone.
 		timestamp: new Date((sample.time ?? now) * 1000).toISOString().replace('Z', '000'),
 		generation: null,
 		is_quality_control_question: false,

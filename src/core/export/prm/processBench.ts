@@ -6,7 +6,7 @@ import type { RatedStep, StepSample } from './stepSample.ts';
 const lineSchema = v.looseObject({
 	problem: v.string(),
 	steps: v.array(v.string()),
-	/** Index of the first wrong step; -1: there is none. */
+	/** Index of the first wrong step; -1: none. */
 	label: v.pipe(v.number(), v.integer(), v.minValue(-1)),
 	final_answer_correct: v.optional(v.nullable(v.boolean()), null),
 });
@@ -21,8 +21,8 @@ export interface ProcessBenchLine {
 }
 
 /**
- * A line of ProcessBench (Zheng et al. 2024), also with the predictions of its evaluation: the steps before the first wrong
- * one are right, of those behind it nothing is said. A sentence part when it is no such line.
+ * Parses a line of ProcessBench (Zheng et al. 2024), with or without predictions: the steps before the first wrong one
+ * are correct, those after it are unrated. Returns a phrase if it is not such a line.
  */
 export function readProcessBench(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
@@ -37,8 +37,8 @@ export function readProcessBench(value: unknown): StepSample[] | string {
 }
 
 /**
- * A solution as a line of ProcessBench; null: a step that is not rated leaves open which is the first wrong one. Neutral
- * steps are no errors.
+ * Formats a solution as a line of ProcessBench; null if an unrated step leaves open which one is the first wrong step.
+ * Neutral steps are not errors.
  */
 export function writeProcessBench(
 	{ prompt, steps }: StepSample,

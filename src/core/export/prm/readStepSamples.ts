@@ -4,7 +4,7 @@ import { readProcessBench } from './processBench.ts';
 import type { StepSample } from './stepSample.ts';
 import { readTrlStepwise } from './trlStepwise.ts';
 
-/** The forms in which step-labelled data is published. */
+/** Published formats of step labels. */
 export const stepDataForms = ['prm800k', 'trl-stepwise', 'math-shepherd', 'processbench'] as const;
 export type StepDataForm = (typeof stepDataForms)[number];
 
@@ -15,7 +15,7 @@ const readers: Readonly<Record<StepDataForm, (value: unknown) => StepSample[] | 
 	processbench: readProcessBench,
 };
 
-/** The form of a line, by the names of its fields; null: none of them. */
+/** Detects the format of a line by its field names; null if unknown. */
 export function stepDataForm(value: unknown): StepDataForm | null {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
 	if ('question' in value && 'label' in value) return 'prm800k';
@@ -24,7 +24,10 @@ export function stepDataForm(value: unknown): StepDataForm | null {
 	return 'problem' in value && 'steps' in value && 'label' in value ? 'processbench' : null;
 }
 
-/** The solutions of a line in whichever of the forms; a sentence part when it is in none, or is broken. */
+/**
+ * Parses the solutions of a line in any of the formats; returns a phrase if the format is unknown or the line is
+ * malformed.
+ */
 export function readStepSamples(value: unknown): StepSample[] | string {
 	const form = stepDataForm(value);
 	return form === null ? 'is not in a known step-label format' : readers[form](value);

@@ -1,27 +1,27 @@
 import type { RolloutLabels, StepRating } from '../../../protocol/stepLabel.ts';
 
-/** A step with its rating: wrong (-1), neutral (0), right (+1); null: nobody has said. */
+/** A step with its rating: wrong (-1), neutral (0), correct (+1); null: not rated. */
 export interface RatedStep {
 	readonly text: string;
 	readonly rating: StepRating | null;
 }
 
-/** A solution whose steps are rated: what all data of process reward models is, in whichever form it is written. */
+/** A solution with rated steps, the common representation of all process reward data formats. */
 export interface StepSample {
 	readonly prompt: string;
-	/** The right answer of the problem; null: not given. */
+	/** Gold answer of the problem; null if unknown. */
 	readonly answer: string | null;
 	readonly steps: readonly RatedStep[];
-	/** Seconds since the epoch; null: not told. */
+	/** Seconds since the epoch; null if unknown. */
 	readonly time: number | null;
 }
 
-/** What persons said of one completion. */
+/** Converts human labels of one completion. */
 export function sampleOfLabels({ prompt, answer, steps, time }: RolloutLabels): StepSample {
 	return { prompt, answer, steps, time };
 }
 
-/** The steps up to the last that is rated: what lies behind, nobody has judged. */
+/** The steps up to the last rated one. */
 export function ratedBeginning(steps: readonly RatedStep[]): RatedStep[] {
 	return steps.slice(0, steps.findLastIndex(({ rating }) => rating !== null) + 1);
 }

@@ -14,11 +14,13 @@ export interface StepwiseLine {
 	readonly labels: readonly boolean[];
 }
 
-/** What a neutral step counts as: TRL's own conversion of PRM800K (examples/datasets/prm800k.py) takes +1 alone as right. */
+/**
+ * How neutral steps count: TRL's own conversion of PRM800K (examples/datasets/prm800k.py) counts only +1 as correct.
+ */
 export const neutralLabels = ['wrong', 'right'] as const;
 export type NeutralLabel = (typeof neutralLabels)[number];
 
-/** A line of TRL's stepwise supervision. A sentence part when it is none. */
+/** Parses a line of TRL's stepwise supervision. Returns a phrase if it is not one. */
 export function readTrlStepwise(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
 	if (!decoded.ok) return `is not a line of stepwise supervision (${decoded.faults[0]?.path || 'not an object'})`;
@@ -31,8 +33,8 @@ export function readTrlStepwise(value: unknown): StepSample[] | string {
 }
 
 /**
- * A solution as TRL's PRMTrainer takes it; null: its first step is not rated. Every step has a label there, so it ends
- * before the first step that nobody has rated. Steps behind a wrong one keep their labels.
+ * Formats a solution for TRL's PRMTrainer; null if its first step is not rated. Every step needs a label, so the line
+ * ends before the first unrated step. Steps after a wrong one keep their labels.
  */
 export function writeTrlStepwise({ prompt, steps }: StepSample, neutral: NeutralLabel = 'wrong'): StepwiseLine | null {
 	const rated = ratedBeginning(steps);
