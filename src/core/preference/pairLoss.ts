@@ -34,7 +34,7 @@ export function implicitRewardMetrics(pairs: readonly JudgedPair[]): Metrics {
 	};
 }
 
-/** The same of scores (`RewardTrainer`): `accuracy`, `margin`, `mean_reward`, `min_reward`, `max_reward`. */
+/** The same for scores (`RewardTrainer`): `accuracy`, `margin`, `mean_reward`, `min_reward`, `max_reward`. */
 export function scoreMetrics(pairs: readonly JudgedPair[]): Metrics {
 	const scores = pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
 	return {
@@ -47,7 +47,7 @@ export function scoreMetrics(pairs: readonly JudgedPair[]): Metrics {
 	};
 }
 
-/** As a measure of an evaluation: `eval/<name>`. */
+/** Renames metrics for an evaluation: `eval/<name>`. */
 export function inEvaluation(metrics: Metrics): Metrics {
 	return Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`eval/${name}`, value]));
 }

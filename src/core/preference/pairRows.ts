@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import { promptKey } from '../dataset/datasetRows.ts';
 import { isHeldOut } from '../dataset/split.ts';
 
-/** A prompt as the policy sees it, with a better and a worse completion of it. */
+/** A prompt as seen by the policy, with a better and a worse completion. */
 export interface PairText {
 	readonly prompt: string;
 	readonly chosen: string;
@@ -13,20 +13,20 @@ export interface PairColumns {
 	readonly prompt: string;
 	readonly chosen: string;
 	readonly rejected: string;
-	/** Share of prompts, by a hash, that are never trained on. */
+	/** Share of prompts held out, by hash. */
 	readonly heldOutShare: number;
 }
 
 export interface PairTexts {
 	readonly training: readonly PairText[];
 	readonly heldOut: readonly PairText[];
-	/** Pairs of equal completions, which teach nothing. */
+	/** Number of pairs with identical completions, which have no gradient. */
 	readonly same: number;
 }
 
 /**
- * The pairs of a JSONL text. A file without a prompt column has whole texts, which only a reward model takes (`prompted`
- * false); then the better text decides on which side a pair falls.
+ * Parses preference pairs from JSONL. A file without a prompt column contains whole texts, which only a reward model
+ * can use (`prompted` false); the split is then decided by the better text.
  * @throws `invalid`, naming the line
  */
 export function parsePairs(text: string, name: string, columns: PairColumns, prompted: boolean): PairTexts {

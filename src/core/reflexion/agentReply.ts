@@ -8,7 +8,7 @@ const longest = 20_000;
 const line = v.pipe(v.string(), v.trim(), v.maxLength(4000, 'must have at most 4000 characters'));
 const item = v.pipe(line, v.minLength(1, 'must not be empty'));
 
-/** A list of points, or one text with a point a line; "none" is no point. */
+/** A list of points, or one string with a point per line; "none" is not a point. */
 const points = v.pipe(
 	v.union([v.pipe(v.array(line), v.maxLength(30, 'must have at most 30 points')), line], 'must be a list of strings'),
 	v.transform((given) =>
@@ -48,7 +48,7 @@ export const draftSchema = v.object({
 	search_queries: queries,
 	references: v.optional(v.array(reference), []),
 });
-/** A revision must say what it rests on. */
+/** A revision must list its references. */
 export const revisionSchema = v.object({
 	answer,
 	reflection,
@@ -57,7 +57,7 @@ export const revisionSchema = v.object({
 });
 export type AgentReply = v.InferOutput<typeof revisionSchema>;
 
-/** A query as it is asked; `tool` null: of every tool that searches. */
+/** A requested query; `tool` null: every search tool. */
 export interface AgentQuery {
 	readonly tool: string | null;
 	readonly query: string;
@@ -69,8 +69,8 @@ export const queriesOf = ({ search_queries }: AgentReply): AgentQuery[] =>
 const names = ['answer', 'reflection', 'search_queries', 'references'] as const;
 
 /**
- * The whole object that a model replied with, out of whatever it wrote around it; a text says what is wrong with it, for the
- * model to mend.
+ * Extracts the JSON object from a model reply with arbitrary surrounding text; a string explains what is wrong, as
+ * feedback for the model.
  */
 export function readAgentReply(reply: string, kind: AgentReplyKind, cutOff = false): AgentReply | string {
 	const text = withoutThinking(reply);

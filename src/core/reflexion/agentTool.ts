@@ -1,8 +1,8 @@
 import type { Reason } from '../../base/failure.ts';
 
-/** One thing that a tool found; an answer can cite it. */
+/** A result of a tool that an answer can cite. */
 export interface ToolSource {
-	/** What it is known by: `docs/a.md:12`, `train.jsonl:3`, an address, `calculator: 2+2`. */
+	/** Identifier: `docs/a.md:12`, `train.jsonl:3`, a URL, `calculator: 2+2`. */
 	readonly source: string;
 	readonly title: string | null;
 	readonly text: string;
@@ -10,21 +10,21 @@ export interface ToolSource {
 
 export interface ToolOutput {
 	readonly sources: readonly ToolSource[];
-	/** What else there is to say: "12 more matches". */
+	/** A remark: "12 more matches". */
 	readonly note?: string;
 }
 
-/** Something that an agent may ask. What it does, with which limits and how it is cancelled is whoever makes it's business. */
+/** A tool available to an agent. Its behavior, limits and cancellation are up to the implementation. */
 export interface AgentTool {
 	/** One word: `workspace`, `calculator`. */
 	readonly name: string;
-	/** For the model: what to write as a query, and what comes of it. */
+	/** Instructions for the model: how to write a query, and what it returns. */
 	readonly description: string;
-	/** A query that names no tool goes to every one that searches. */
+	/** Whether queries without a tool name go to this tool. */
 	readonly searches: boolean;
-	/** Fails with a `Failure`, whose sentence the model is told. */
+	/** Rejects with a `Failure`, whose message is passed to the model. */
 	run(query: string): Promise<ToolOutput>;
 }
 
-/** What may be gone when one tries again. */
+/** Failure reasons that may be transient. */
 export const passing: ReadonlySet<Reason> = new Set(['unavailable', 'timeout', 'busy']);

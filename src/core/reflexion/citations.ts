@@ -2,16 +2,16 @@ import { type Claim, judgeCitations } from '../transcript/references.ts';
 import { normalUrl } from '../transcript/sources.ts';
 import { asSources, type Evidence } from './evidence.ts';
 
-/** An answer whose citations are numbers: `[1]` is the first of its references. */
+/** An answer with numeric citations: `[1]` is the first of its references. */
 export interface CitedAnswer {
 	readonly text: string;
-	/** Sources, as evidence names them where it has them. */
+	/** Sources, named as in the evidence if they occur there. */
 	readonly references: readonly string[];
 }
 
 /**
- * References as models give them (a mark such as `S2`, a source, a number) as sources, and marks that stand in the text as
- * numbers of references.
+ * Converts references as given by models (a mark such as `S2`, a source, a number) to sources, and marks in the text to
+ * reference numbers.
  */
 export function withNumbers(answer: string, given: readonly string[], evidence: readonly Evidence[]): CitedAnswer {
 	const byMark = new Map(evidence.map((one) => [one.mark, one.source]));
@@ -37,7 +37,7 @@ export function withNumbers(answer: string, given: readonly string[], evidence: 
 	return { text, references };
 }
 
-/** A source whose place is left away: `docs/a.md` of `docs/a.md:12`, when there is one alone. */
+/** Resolves a source without its location: `docs/a.md` for `docs/a.md:12`, if it is unique. */
 function foundIn(reference: string, evidence: readonly Evidence[]): string | undefined {
 	if (reference === '') return undefined;
 	const fits = evidence.filter(({ source }) => source.startsWith(`${reference}:`));
@@ -45,12 +45,12 @@ function foundIn(reference: string, evidence: readonly Evidence[]): string | und
 }
 
 export interface CheckedReference {
-	/** From 1. */
+	/** 1-based. */
 	readonly number: number;
 	readonly source: string;
-	/** Node of the tool that found it first; null: none did. */
+	/** Node of the tool that found it first; null if none did. */
 	readonly evidence: number | null;
-	/** Whether what is cited says what it is cited for; null: that cannot be told. */
+	/** Whether the cited text supports the claim; null if unknown. */
 	readonly supported: boolean | null;
 	readonly note: string;
 }
@@ -58,11 +58,11 @@ export interface CheckedReference {
 export interface CitationCheck {
 	readonly references: readonly CheckedReference[];
 	readonly claims: readonly Claim[];
-	/** Numbers that are cited and stand for nothing. */
+	/** Cited numbers without a reference. */
 	readonly dangling: readonly number[];
 }
 
-/** Each reference of an answer against the evidence that it cites: was it found, and does it say that? */
+/** Checks each reference of an answer against the evidence: was it found, and does it support the claim? */
 export function checkCitations({ text, references }: CitedAnswer, evidence: readonly Evidence[]): CitationCheck {
 	const { references: judged, claims, dangling } = judgeCitations(text, references, asSources(evidence));
 	return {

@@ -1,14 +1,14 @@
 type Fields = Record<string, unknown>;
 
-/** Places where an object may begin that are tried. */
+/** Max start positions tried. */
 const mostTries = 60;
 const longest = 400_000;
 
 /**
- * The first JSON object in a text that a test takes: the whole text, what a fence holds, or what stands between a brace and
- * the one that closes it. What models get wrong in JSON (line breaks in texts, a comma before the end) is mended; a call of
- * a tool (`{"name", "arguments"}`) counts as its arguments. Linear in the text for each place that is tried.
- * @returns null: there is none
+ * Finds the first JSON object in a text that satisfies a predicate: the whole text, the content of a fence, or text
+ * between matching braces. Common JSON errors of models (line breaks in strings, trailing commas) are repaired; a tool
+ * call (`{"name", "arguments"}`) counts as its arguments. Linear in the text for each start position.
+ * @returns null if there is none
  */
 export function jsonObjectIn(whole: string, takes: (value: Fields) => boolean): Fields | null {
 	const text = whole.slice(0, longest);
@@ -18,13 +18,13 @@ export function jsonObjectIn(whole: string, takes: (value: Fields) => boolean): 
 		const value = end === -1 ? undefined : parsed(text.slice(at, end + 1));
 		const taken = value === undefined ? null : unwrapped(value, takes);
 		if (taken !== null) return taken;
-		// What is inside of an object that is none of ours may be.
+		// The object may be nested inside a different one.
 		at = text.indexOf('{', at + 1);
 	}
 	return null;
 }
 
-/** Place of the brace that closes the one at `from`; -1: none does. Braces in texts do not count. */
+/** Offset of the matching closing brace; -1: none. Braces in strings are ignored. */
 function closing(text: string, from: number): number {
 	let depth = 0;
 	let quoted = false;
@@ -54,7 +54,7 @@ function parsed(text: string): Fields | undefined {
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Control characters in texts as escapes, backslashes that escape nothing doubled, no comma before a closing bracket. */
+/** Escapes control characters in strings, doubles stray backslashes, and removes trailing commas. */
 function mended(text: string): string {
 	const parts: string[] = [];
 	let quoted = false;

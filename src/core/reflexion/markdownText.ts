@@ -1,9 +1,9 @@
 /*
- * Texts of models and files as Markdown that shows them and nothing else: no HTML, no image, no link, no heading can come of
- * them. It stays readable as source.
+ * Escapes text of models and files for Markdown, so that it is displayed literally: no HTML, images, links or headings.
+ * The source stays readable.
  */
 
-/** What turns a text's direction, hides in it, or drives a terminal. */
+/** Characters that change text direction, are invisible, or control a terminal. */
 const unseen = /[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\ufeff]/gu;
 
 const shown = (text: string): string =>
@@ -12,19 +12,19 @@ const shown = (text: string): string =>
 		.replace(/\t/g, '    ')
 		.replace(unseen, (c) => (c === '\n' ? c : '\ufffd'));
 
-/** Of one line: everything that means something within a line. */
+/** Escapes inline markup in one line. */
 function inline(text: string): string {
 	return (
 		text
 			.replace(/[\\`*_[\]<>|~&]/g, '\\$&')
-			// Bare addresses become links in some viewers.
+			// Some viewers turn bare URLs into links.
 			.replace(/(?<=\b(?:https?|ftp|file|mailto|data|javascript|vscode|command)):/gi, '\\:')
 			.replace(/\bwww\./gi, 'www\\.')
 			.replace(/\$/g, '\\$')
 	);
 }
 
-/** Paragraphs as they are; each line begins with nothing that would make it a heading, a list, a quote or code. */
+/** Keeps paragraphs, but escapes line starts that would become headings, lists, quotes or code. */
 export function markdownParagraphs(text: string): string {
 	return shown(text)
 		.split('\n')
@@ -40,14 +40,14 @@ export function markdownParagraphs(text: string): string {
 		.trim();
 }
 
-/** On one line: in a list, a heading or a table. */
+/** On a single line, for lists, headings and tables. */
 export function markdownLine(text: string, longest = 300): string {
 	const line = shown(text).replace(/\s+/g, ' ').trim();
 	const cut = line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 	return inline(cut).replace(/^([#+=-]|\d{1,9}(?=[.)]))/, (mark) => (/\d/.test(mark) ? mark : `\\${mark}`));
 }
 
-/** A fence that nothing inside of it can close. */
+/** A fence that its content cannot close. */
 export function markdownFence(text: string, longest = 4000): string {
 	const cut = shown(text.length > longest ? `${text.slice(0, longest)}…` : text);
 	const ticks = Math.max(2, ...(cut.match(/`+/g) ?? []).map((run) => run.length));

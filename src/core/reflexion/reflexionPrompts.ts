@@ -4,7 +4,7 @@ import type { CitationCheck } from './citations.ts';
 import { type Critique, itemsOf } from './criticism.ts';
 import type { Evidence, ToolRun } from './evidence.ts';
 
-/** Shinn et al. 2023 with tools, as LangGraph's tutorial has it. Places: {words}, {ask}, {form}, {question}. */
+/** Shinn et al. 2023 with tools, as in the LangGraph tutorial. Placeholders: {words}, {ask}, {form}, {question}. */
 const taskPrompt = `You are a careful researcher. Work on the question below.
 
 1. Answer it as well as you can, in about {words} words.
@@ -23,7 +23,7 @@ const draftForm = (queries: string) =>
 const revisionForm = (queries: string) =>
 	`{"answer": "...", "reflection": {"missing": ["..."], "superfluous": ["..."]}, "search_queries": ${queries}, "references": ["S1", "S2"]}`;
 
-/** Places: {evidence}, {failures}, {checks}, {critique}, {words}, {form}. */
+/** Placeholders: {evidence}, {failures}, {checks}, {critique}, {words}, {form}. */
 const revisePrompt = `{evidence}{failures}{checks}{critique}Revise your answer.
 
 - Add what is missing, with what was found; remove what is superfluous. About {words} words.
@@ -52,17 +52,17 @@ const toolList = (tools: readonly AgentTool[]): string =>
 
 export interface RevisionFacts {
 	readonly evidence: readonly Evidence[];
-	/** What was asked in this round and gave nothing. */
+	/** Queries of this round without results. */
 	readonly failed: readonly ToolRun[];
-	/** Queries that were asked before. */
+	/** Repeated queries. */
 	readonly repeated: readonly string[];
-	/** Of the answer's own citations; null: it has none. */
+	/** Check of the answer's citations; null if it has none. */
 	readonly check: CitationCheck | null;
-	/** null: nobody has criticized it. */
+	/** null if there is no critique. */
 	readonly critique: Critique | null;
 	readonly tools: boolean;
 	readonly words: number;
-	/** Of the evidence that is shown. */
+	/** Max characters of evidence shown. */
 	readonly characters: number;
 }
 
@@ -95,7 +95,7 @@ export function revisionInstruction(facts: RevisionFacts): string {
 const block = (title: string, text: string): string => (text === '' ? '' : `${title}\n${text}\n\n`);
 const quoted = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 199)}…` : text);
 
-/** The newest first, for what was asked for last matters most; what has no room is left out and said. */
+/** Newest first, because the latest queries matter most; evidence beyond the limit is omitted with a note. */
 function evidenceText({ evidence, characters }: RevisionFacts): string {
 	const parts: string[] = [];
 	let left = characters;
@@ -113,6 +113,6 @@ function evidenceText({ evidence, characters }: RevisionFacts): string {
 	return parts.join('\n\n');
 }
 
-/** What a reply is told when it does not fit. */
+/** Feedback for a malformed reply. */
 export const mendPrompt = (faults: string): string =>
 	`Your reply cannot be used:\n${faults}\n\nReply again with the whole JSON object, and nothing else.`;

@@ -10,33 +10,33 @@ export interface ResearchAnswer {
 	readonly node: number;
 	readonly role: AgentReplyKind;
 	readonly text: string;
-	/** In seconds since the start. */
+	/** Seconds since the start. */
 	readonly at: number;
-	/** null: the answer was not criticized. */
+	/** null if the answer was not criticized. */
 	readonly critique: readonly (CritiqueItem & { readonly addressed: boolean })[] | null;
-	/** Against all that was found in the end. */
+	/** Checked against all evidence found by the end. */
 	readonly references: readonly CheckedReference[];
 	readonly dangling: readonly number[];
 }
 
-/** A research by an agent, as its log tells it. */
+/** A research run of an agent, as recorded in its log. */
 export interface Research {
 	readonly question: string;
 	readonly policy: string;
-	/** Name of the search. */
+	/** Id of the search. */
 	readonly id: string;
 	readonly answers: readonly ResearchAnswer[];
-	/** The answer that the search came to; null: there is none. */
+	/** The resulting answer; null if there is none. */
 	readonly result: ResearchAnswer | null;
-	/** Points of the result's critique. */
+	/** Open points of the critique of the result. */
 	readonly open: readonly CritiqueItem[];
 	readonly tools: readonly ToolRun[];
-	/** What was found, by source: title and text. */
+	/** Evidence by source: title and text. */
 	readonly evidence: ReadonlyMap<string, { readonly title: string | null; readonly text: string }>;
 	readonly faults: readonly { readonly part: string; readonly message: string; readonly at: number }[];
-	/** null: it has not ended. */
+	/** null while running. */
 	readonly stop: StopReason | null;
-	/** Why it ended, in words. */
+	/** Stop reason, in words. */
 	readonly reason: string;
 	readonly tokens: number;
 	readonly promptTokens: number | null;
@@ -44,7 +44,7 @@ export interface Research {
 	readonly seconds: number;
 }
 
-/** Reads a research out of the events of its log; of another search, what there is of it. */
+/** Reads a research run from its log events; for other searches, as much as there is. */
 export function readResearch(events: Iterable<TreeEvent>): Research {
 	const tree = new SearchTree();
 	const faults: { part: string; message: string; at: number }[] = [];

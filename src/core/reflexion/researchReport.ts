@@ -3,9 +3,8 @@ import { markdownFence, markdownLine, markdownParagraphs } from './markdownText.
 import type { Research, ResearchAnswer } from './research.ts';
 
 /**
- * A research as one long Markdown document: the answer with its references and what they rest on, what is still criticized,
- * why it ended, each draft with its critique, and everything that tools were asked. All texts of the model and of what it
- * found are escaped.
+ * Formats a research run as one Markdown document: the answer with its references and their evidence, open critique,
+ * stop reason, each draft with its critique, and all tool calls. All texts of the model and of its sources are escaped.
  */
 export function researchReport(research: Research): string {
 	const { question, result, open, reason, answers, tools, faults } = research;

@@ -5,21 +5,24 @@ import type { TraceTags } from '../trace/trace.ts';
 
 /** Which completions of a policy are kept as training data. */
 export interface KeepSettings {
-	/** Those alone that are right. */
+	/** Correct ones only. */
 	readonly correct: boolean;
 	readonly minReward: number | null;
-	/** Those alone whose thinking has this share of words in the language; thinking without words passes. */
+	/**
+	 * Only completions with at least this share of words of their thinking in the language; thinking without words
+	 * passes.
+	 */
 	readonly language: { readonly language: LanguageName; readonly minShare: number } | null;
-	/** Completion tokens, end-of-sequence included. */
+	/** Completion tokens, including end-of-sequence. */
 	readonly minTokens: number | null;
 	readonly maxTokens: number | null;
-	/** Of one problem at most; the best by reward. null: all. */
+	/** Max per problem, best by reward. null: all. */
 	readonly perProblem: number | null;
-	/** Completions of a problem that say the same word for word but for white space. */
+	/** Completions of a problem that are identical except for whitespace. */
 	readonly duplicates: 'drop' | 'keep';
 }
 
-/** Why a completion is not kept, in the order in which it is asked; the first one counts. */
+/** Reasons for dropping a completion, in order; the first that applies counts. */
 export const dropReasons = [
 	'truncated',
 	'incorrect',
@@ -36,10 +39,10 @@ export type DropCounts = Readonly<Record<DropReason, number>>;
 export interface Candidate {
 	readonly completion: string;
 	readonly truncated: boolean;
-	/** null: nobody can tell. */
+	/** null if it cannot be judged. */
 	readonly correct: boolean | null;
 	readonly reward: number | null;
-	/** Completion tokens, end-of-sequence included. */
+	/** Completion tokens, including end-of-sequence. */
 	readonly length: number;
 	readonly answer: string | null;
 	readonly row: Readonly<Record<string, unknown>>;
@@ -49,9 +52,9 @@ export function noDrops(): Record<DropReason, number> {
 	return Object.fromEntries(dropReasons.map((reason) => [reason, 0])) as Record<DropReason, number>;
 }
 
-/** Why a completion is dropped, looked at by itself; null: it is kept. */
+/** Why a completion is dropped, considered alone; null if it is kept. */
 export function dropReason(candidate: Candidate, keep: KeepSettings, tags: TraceTags): DropReason | null {
-	// It would teach to stop in the middle.
+	// It would teach the model to stop in the middle.
 	if (candidate.truncated) return 'truncated';
 	if (keep.correct && candidate.correct !== true) return 'incorrect';
 	const { reward, length } = candidate;
@@ -77,8 +80,8 @@ export interface KeptLine {
 }
 
 /**
- * What is left of the kept completions of a whole stage when those of one problem are looked at together: the first of those
- * that say the same, then the best by reward, of equal ones the first. In their order.
+ * Filters the kept completions of a whole stage per problem: removes duplicates except the first, then keeps the best
+ * by reward, ties to the first. Order is preserved.
  */
 export function keepTogether<T extends KeptLine>(
 	lines: readonly T[],
@@ -107,7 +110,7 @@ export function keepTogether<T extends KeptLine>(
 }
 
 /**
- * How many rows of another file make `share` of the whole beside `own` ones: n / (own + n) = share.
+ * Number of rows from another file that make up `share` of the whole together with `own` rows: n / (own + n) = share.
  * @param share null: all rows
  */
 export function extraRows(own: number, available: number, share: number | null): number {

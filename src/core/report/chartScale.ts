@@ -6,8 +6,8 @@ export interface ChartScale {
 }
 
 /**
- * Round ends and ticks around values (Heckbert 1990, "Nice numbers for graph labels").
- * @param wanted ticks, about
+ * Round limits and ticks around values (Heckbert 1990, "Nice numbers for graph labels").
+ * @param wanted approximate number of ticks
  */
 export function chartScale(least: number, greatest: number, wanted = 4): ChartScale {
 	let [low, high] = [least, greatest];
@@ -18,7 +18,7 @@ export function chartScale(least: number, greatest: number, wanted = 4): ChartSc
 	const step = niceStep((high - low) / wanted);
 	const first = Math.floor(low / step + 1e-9);
 	const last = Math.ceil(high / step - 1e-9);
-	// Multiples, not sums: 0.1 + 0.2 is no tick.
+	// Multiples instead of sums, because 0.1 + 0.2 is not 0.3.
 	const ticks = Array.from({ length: Math.max(2, last - first + 1) }, (_, i) =>
 		Number(((first + i) * step).toPrecision(15)),
 	);

@@ -4,13 +4,13 @@ import { htmlText } from './htmlText.ts';
 import type { ReportChart, ReportPoint, ReportSeries } from './reportDocument.ts';
 
 const size = { width: 420, height: 220, left: 56, right: 12, top: 10, bottom: 36 } as const;
-/** Series of one chart that have a color of their own. */
+/** Max series with distinct colors. */
 export const chartColours = 6;
 
 /**
- * A chart as an SVG element of its own: axes, a line a series, a band where points have intervals. Colors are classes of
- * the report's style sheet. Without numbers it is an empty frame.
- * @param id of elements that the picture's description refers to; unique in its page
+ * Renders a chart as an SVG element: axes, one line per series, and a band for points with intervals. Colors are
+ * classes of the report style sheet. Without data, the frame is empty.
+ * @param id prefix of element ids for the description; unique within the page
  */
 export function chartSvg(chart: ReportChart, id: string): string {
 	const known = chart.series.flatMap(({ points }) => points.filter(isKnown));
@@ -31,7 +31,7 @@ export function chartSvg(chart: ReportChart, id: string): string {
 			`<text class="tick" x="${size.left - 6}" y="${fixed(Number(py(tick)) + 4)}" text-anchor="end">${formatNumber(tick)}</text>`,
 		);
 	}
-	// Between whole numbers, of steps or of samples, there is nothing.
+	// There are no values between whole steps or samples.
 	const whole = known.every((point) => Number.isInteger(point.x));
 	for (const tick of whole ? x.ticks.filter(Number.isInteger) : x.ticks) {
 		parts.push(
@@ -51,7 +51,7 @@ export function chartSvg(chart: ReportChart, id: string): string {
 				parts.push(`<polygon class="band ${colour}" points="${[...upper, ...lower].join(' ')}"/>`);
 			}
 			parts.push(`<polyline class="line ${colour}" points="${stretch.map(at).join(' ')}"/>`);
-			// A line of one point is none; of a few, each is worth seeing.
+			// A line of one point is invisible, and in a short line each point is worth showing.
 			if (stretch.length > 12) continue;
 			for (const point of stretch) {
 				parts.push(`<circle class="dot ${colour}" cx="${px(point.x)}" cy="${py(point.y)}" r="2.5"/>`);
@@ -62,7 +62,7 @@ export function chartSvg(chart: ReportChart, id: string): string {
 	return parts.join('');
 }
 
-/** What a chart shows, in a sentence for who does not see it. */
+/** Describes a chart in a sentence, for screen readers. */
 export function describeChart({ x, series }: ReportChart): string {
 	const told = series.map(({ name, points }) => {
 		const known = points.filter(isKnown);

@@ -4,19 +4,19 @@ import { type Difference, differenceInterval } from '../evaluation/differenceInt
 import { fewestProblems } from '../evaluation/pairProblems.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
-/** Two evaluations held against each other, question by question. */
+/** A paired comparison of two evaluations by question. */
 export type ComparedStages =
 	| {
 			readonly questions: number;
-			/** Means over the questions of both. */
+			/** Means over the shared questions. */
 			readonly stage: number;
 			readonly against: number;
-			/** Of stage - against. */
+			/** Stage minus against. */
 			readonly difference: Difference;
 	  }
 	| { readonly reason: string };
 
-/** The difference in what a comparison measures, on the questions that both have. */
+/** Compares a measure over the questions that both evaluations have. */
 export function compareStages(
 	stage: ReportedEvaluation,
 	against: ReportedEvaluation,
@@ -40,11 +40,11 @@ export function compareStages(
 	return { questions, stage: mean(0), against: mean(1), difference };
 }
 
-/** How a difference stands to what is expected of it. */
+/** A difference relative to its expectation. */
 export interface ComparisonVerdict {
-	/** The whole interval says so; of `not-below`: it does not say the contrary. */
+	/** Whether the whole interval supports it; for `not-below`, whether it does not contradict it. */
 	readonly holds: boolean;
-	/** The mean lies on the expected side. */
+	/** Whether the mean is on the expected side. */
 	readonly sign: boolean;
 }
 

@@ -1,16 +1,16 @@
 import type { ComparedMeasure } from '../../protocol/pipelineRecipe.ts';
 
-/** What is measured of one completion; null: it has nothing to measure that by. */
+/** Measures of one completion; null if not applicable. */
 export type CompletionMeasures = { readonly [K in ComparedMeasure]: number | null };
 
 /** A question of an evaluation with the means over its samples. */
 export interface MeasuredQuestion {
-	/** Kind of question, where the data name one. */
+	/** Category of the question, if the data has one. */
 	readonly category: string | null;
 	readonly means: CompletionMeasures;
 }
 
-/** Adds up the samples of one question. */
+/** Accumulates the samples of one question. */
 export class QuestionMeasures {
 	readonly #category: string | null;
 	readonly #sums = new Map<ComparedMeasure, { sum: number; count: number }>();

@@ -6,44 +6,44 @@ import { parseTrace } from '../trace/parseTrace.ts';
 import { r1Tags, type TraceTags } from '../trace/trace.ts';
 import type { CompletionMeasures } from './completionMeasures.ts';
 
-/** How completions are written, whatever they answer. */
+/** How completions are written, regardless of the answer. */
 export interface CompletionSummary {
 	readonly completions: number;
-	/** Share whose tags are as the template asks; null: it has no tags, or nothing says which template was used. */
+	/** Share in the correct format; null if the template has no tags or is unknown. */
 	readonly format: number | null;
 	/**
-	 * Mean share of the thinking in one language: with a target its words (DeepSeek-R1, section 2.3.2), else the letters that
-	 * are not in stretches of another script or language than most; null: nothing has words.
+	 * Mean share of the thinking in one language: with a target, of its words (DeepSeek-R1, section 2.3.2), otherwise of
+	 * the letters outside stretches in a minority script or language; null if there are no words.
 	 */
 	readonly consistency: number | null;
 	/** Mean length. */
 	readonly characters: number;
-	/** Mean over those whose tokens are known; null: none is. */
+	/** Mean over completions with known token counts; null if there are none. */
 	readonly tokens: number | null;
-	/** Marks of reflection a completion ("wait", "let me check again"). */
+	/** Marks of reflection per completion ("wait", "let me check again"). */
 	readonly reflection: number;
-	/** Share truncated, of those where that is recorded; null: it is recorded of none. */
+	/** Share truncated, where recorded; null if never recorded. */
 	readonly truncated: number | null;
 }
 
 export interface SummarisedCompletion {
 	readonly completion: string;
-	/** null: not known. */
+	/** null if unknown. */
 	readonly tokens: number | null;
 	/** null: not recorded. */
 	readonly truncated: boolean | null;
 }
 
-/** What is looked at in one completion, whatever it answers. */
+/** What is analyzed in one completion, regardless of the answer. */
 export type CompletionForm = Pick<CompletionMeasures, 'format' | 'one-language' | 'reflection'>;
 
-/** Of longer completions the beginning is looked at. */
+/** Max characters analyzed per completion. */
 const longest = 100_000;
 
-/** Adds up how completions are written; their texts are not kept. */
+/** Accumulates statistics on how completions are written, without keeping their texts. */
 export class CompletionSums {
 	readonly #tags: TraceTags;
-	/** Whether there is a format to keep to, and it is known. */
+	/** Whether there is a known format to follow. */
 	readonly #tagged: boolean;
 	readonly #language: LanguageName | null;
 	readonly #sums = {
@@ -60,9 +60,9 @@ export class CompletionSums {
 	};
 
 	/**
-	 * @param tags of the template; null: nothing says which one was used, so no format is judged and the usual tags only
-	 *   separate thinking from answer
-	 * @param language that the thinking should be in; null: none is asked for
+	 * @param tags tags of the template; null if unknown: no format is judged and the usual tags separate thinking from
+	 * answer
+	 * @param language target language of the thinking; null if there is none
 	 */
 	constructor(tags: TraceTags | null, language: LanguageName | null) {
 		this.#tags = tags ?? r1Tags;
@@ -70,7 +70,10 @@ export class CompletionSums {
 		this.#language = language;
 	}
 
-	/** Counts one in. @returns what it adds */
+	/**
+	 * Adds one completion.
+	 * @returns its contribution
+	 */
 	add({ completion: whole, tokens, truncated }: SummarisedCompletion): CompletionForm {
 		const completion = whole.slice(0, longest);
 		const trace = parseTrace(completion, this.#tags);
@@ -107,7 +110,7 @@ export class CompletionSums {
 		return script === null ? null : 1 - foreign;
 	}
 
-	/** null: there were none. */
+	/** null if there were none. */
 	summary(): CompletionSummary | null {
 		const { completions, formed, consistent, spoken, characters, tokens, counted, marks, cut, ends } = this.#sums;
 		if (completions === 0) return null;

@@ -19,10 +19,13 @@ import type { ReportedRollout, ReportedRun, ReportedSearch } from './reportedRun
 import { roundsSection } from './roundsSection.ts';
 import { boughtTable, heldOutChart, stageRows, stageSection } from './stageSections.ts';
 
-/** Texts of a report are as long as this, in characters. */
+/** Max characters of texts in a report. */
 const most = { prompt: 4000, think: 8000, answer: 4000, recipe: 60_000, step: 600, choices: 200, alerts: 50 } as const;
 
-/** The report of one run. @param now seconds since the epoch, when it was made */
+/**
+ * The report of one run.
+ * @param now creation time, seconds since the epoch
+ */
 export function runReport(run: ReportedRun, now: number): ReportDocument {
 	return {
 		title: run.title,
@@ -31,13 +34,13 @@ export function runReport(run: ReportedRun, now: number): ReportDocument {
 	};
 }
 
-/** The report of a pipeline: what each stage bought, all evaluations held against each other, then each run by itself. */
+/** The report of a pipeline: the gain of each stage, all evaluations compared, then each run. */
 export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportDocument {
 	const { title, stages, recipe, gaps } = pipeline;
 	const runs = stages.flatMap(({ run }) => (run === null ? [] : [run]));
 	const bought = boughtTable(stageRows(runs));
 	const evaluations = stages.flatMap(({ name, run, evaluation }) => [
-		// Names of evaluations are those of checkpoints: several runs have the same.
+		// Evaluations are named after checkpoints, and several runs have the same names.
 		...(run === null ? [] : run.evaluations.map((one) => ({ ...one, name: `${name}: ${one.name}` }))),
 		...(evaluation === null ? [] : [{ ...evaluation, name }]),
 	]);
@@ -62,7 +65,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 			},
 			...(rounds === null ? [] : [rounds]),
 			...(measured === null && claims === null ? [] : [boughtSection([measured, claims])]),
-			// Those of runs are told in full with their run.
+			// Evaluations of runs are shown in full with their run.
 			...(compared === null
 				? []
 				: [{ title: 'Evaluations', blocks: compared.blocks, sections: own.map(evaluationSection) }]),
@@ -73,7 +76,10 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 	};
 }
 
-/** The report of several pipelines of one recipe: what each stage bought over them all, then each in short. */
+/**
+ * The report of several pipelines with the same recipe: the gain of each stage over all of them, then each one in
+ * short.
+ */
 export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: number): ReportDocument {
 	const [first] = pipelines;
 	const recipes = new Set(pipelines.map(({ recipe }) => withoutSeed(recipe)));
@@ -184,7 +190,7 @@ function stagesTable(stages: readonly ReportedPipelineStage[]): ReportTable {
 	};
 }
 
-/** What a report says of one run. */
+/** The sections on one run. */
 export function runSections(run: ReportedRun): ReportSection[] {
 	const chart = heldOutChart(run);
 	const bought = boughtTable(stageRows([run]));

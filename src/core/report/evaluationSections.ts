@@ -6,7 +6,7 @@ import { pairedText } from './pairedText.ts';
 import type { ReportBlock, ReportChart, ReportSection } from './reportDocument.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
-/** Evaluations of checkpoints: one table of all, pairs on the same questions, then each by itself. */
+/** Evaluations of checkpoints: a table of all, paired comparisons on the same questions, then each one. */
 export function evaluationsSection(
 	evaluations: readonly ReportedEvaluation[],
 	title = 'Evaluations',
@@ -57,10 +57,10 @@ export function evaluationsSection(
 const samplesText = ([fewest, most]: readonly [number, number]) =>
 	fewest === most ? `${most}` : `${fewest} to ${most}`;
 
-/** Of more evaluations on the same questions each is held against the one before it alone. */
+/** With more evaluations on the same questions, each is compared with the previous one only. */
 const mostForAllPairs = 8;
 
-/** Evaluations on the same questions, pair by pair. */
+/** Paired comparisons of evaluations on the same questions. */
 function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	const rows: string[][] = [];
 	for (const [i, second] of evaluations.entries()) {

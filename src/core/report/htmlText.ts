@@ -9,7 +9,7 @@ const entities: Readonly<Record<string, string>> = {
 	'`': '&#96;',
 };
 
-/** A text that is a text in HTML, in an element as in a quoted attribute, whatever it holds. */
+/** Escapes text for HTML elements and quoted attributes. */
 export function htmlText(text: string): string {
 	return visibleText(text).replace(/[&<>"'`]/g, (character) => entities[character] as string);
 }

@@ -1,4 +1,4 @@
-/** Curves of a stage that a report shows, the first ones first. */
+/** Curves of a stage shown in a report, in order. */
 const chosen = [
 	'reward',
 	'eval/accuracy',
@@ -25,23 +25,23 @@ const chosen = [
 ] as const;
 const order = new Map<string, number>(chosen.map((name, i) => [name, i]));
 
-/** Curves of one stage. */
+/** Max curves per stage. */
 export const mostCurves = 16;
-/** Rewards of a run that have a curve of their own. */
+/** Max rewards of a run with their own curve. */
 const mostRewards = 6;
 
 const ofReward = (name: string) => /^rewards\/.+\/mean$/s.test(name);
 
-/** Whether a metric may be shown: what is worth keeping while a run is read. */
+/** Whether a metric may be shown, and must be kept while a run is read. */
 export function isMainMetric(name: string): boolean {
 	return order.has(name) || ofReward(name);
 }
 
-/** Of the names that a stage has those that are shown, in order. */
+/** Selects the metrics of a stage to show, in order. */
 export function mainMetrics(names: readonly string[]): string[] {
 	const fixed = names.filter((name) => order.has(name)).sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
 	const rewards = names.filter(ofReward).slice(0, mostRewards);
-	// With one reward its curve is that of the whole.
+	// With a single reward, its curve equals the total.
 	const parts = rewards.length > 1 ? rewards : [];
 	const [first, ...rest] = fixed;
 	const all = first === 'reward' ? [first, ...parts, ...rest] : [...fixed, ...parts];

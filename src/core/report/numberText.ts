@@ -1,4 +1,4 @@
-/** A share of 0 to 1 with three decimals. */
+/** A share from 0 to 1 with three decimals. */
 export function shareText(value: number | null | undefined): string {
 	return value === null || value === undefined || !Number.isFinite(value) ? '–' : value.toFixed(3);
 }

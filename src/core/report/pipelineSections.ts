@@ -8,30 +8,30 @@ import type { ReportTable } from './reportDocument.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
-/** What its recipe compares; what is no comparison is left out. */
+/** The comparisons declared in the recipe; invalid ones are ignored. */
 export function comparisonsOf(recipe: unknown): readonly Comparison[] {
 	const decoded = decode(v.object({ compare: v.array(comparisonSchema) }), recipe);
 	return decoded.ok ? decoded.value.compare : [];
 }
 
-/** The seed of a pipeline's recipe, in words. */
+/** The seed of a pipeline recipe, in words. */
 export function seedText({ recipe }: ReportedPipeline): string {
 	const seed = (recipe as { readonly seed?: unknown } | null | undefined)?.seed;
 	return typeof seed === 'number' ? `seed ${seed}` : 'no seed';
 }
 
-/** What a recipe claims of two stages, and what of that came out in each pipeline. */
+/** A declared comparison of two stages, and its result in each pipeline. */
 export interface ComparedClaim extends Comparison {
 	readonly pipelines: readonly {
 		readonly id: string;
 		readonly seed: string;
 		readonly compared: ComparedStages;
-		/** null: there was nothing to compare. */
+		/** null if there was nothing to compare. */
 		readonly verdict: ComparisonVerdict | null;
 	}[];
 }
 
-/** The claims of the first one's recipe, held against all of them. */
+/** The comparisons declared in the first recipe, evaluated in all pipelines. */
 export function comparedClaims(pipelines: readonly ReportedPipeline[]): ComparedClaim[] {
 	return comparisonsOf(pipelines[0]?.recipe).map((comparison) => ({
 		...comparison,
@@ -44,7 +44,7 @@ export function comparedClaims(pipelines: readonly ReportedPipeline[]): Compared
 	}));
 }
 
-/** A column for each pipeline; null: nothing is claimed. */
+/** One column per pipeline; null if there are no comparisons. */
 export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | null {
 	const [first] = claims;
 	if (first === undefined) return null;
@@ -89,16 +89,16 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 
 const valueText = (value: number) => formatNumber(Number(value.toPrecision(3)));
 
-/** Evaluations that belong to each other: the same stage in each pipeline. */
+/** Evaluations of the same stage in each pipeline. */
 interface MeasuredStage {
-	/** The stage that was evaluated. */
+	/** The evaluated stage. */
 	readonly title: string;
 	readonly evaluations: readonly ReportedEvaluation[];
-	/** How long the evaluated stage took, in seconds. */
+	/** Duration of the evaluated stage, in seconds. */
 	readonly seconds: readonly number[];
 }
 
-/** What every evaluated stage came to, by kind of question, as means over the pipelines; null: nothing was evaluated. */
+/** Results of every evaluated stage by category, as means over the pipelines; null if nothing was evaluated. */
 export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTable | null {
 	const [first] = pipelines;
 	if (first === undefined) return null;

@@ -5,7 +5,7 @@ import { optimizer } from '../../protocol/stageFields.ts';
 import { flattenRecipe } from '../comparison/recipeDiff.ts';
 import { stageSchemaOf } from '../recipe/filledStage.ts';
 
-/** A key of a resolved recipe whose value is not the default. */
+/** A resolved recipe key with a non-default value. */
 export interface RecipeChoice {
 	readonly key: string;
 	/** As JSON. */
@@ -18,7 +18,7 @@ const isTable = (value: unknown): value is Table =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 const tableOf = (value: unknown): Table => (isTable(value) ? value : {});
 
-/** Parts of a recipe that have defaults of their own. */
+/** Recipe parts with their own defaults. */
 const { scoring, evaluate, checkpoint, log, pytorch, ray } = recipeSchema.entries;
 const parts = Object.entries({ scoring, evaluate, checkpoint, log, pytorch, ray });
 
@@ -41,8 +41,8 @@ function staticDefaults(schema: KeySchema, told: Table): Table {
 }
 
 /**
- * What somebody chose: keys of a resolved recipe that have a default and another value, in the order of the recipe. Keys
- * without a default (name, data, steps, learning rate) are not among them.
+ * Keys of a resolved recipe that differ from their default, in recipe order. Keys without a default (name, data, steps,
+ * learning rate) are not included.
  */
 export function recipeChoices(recipe: unknown): RecipeChoice[] {
 	const told = tableOf(recipe);

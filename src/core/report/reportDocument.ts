@@ -1,6 +1,6 @@
 /**
- * A report as data: what is told, not how it looks. Renderers make HTML (`reportHtml.ts`) and Markdown
- * (`reportMarkdown.ts`) of it. All texts are plain: no renderer takes any of them for markup.
+ * A report as data, independent of its appearance. Renderers produce HTML (`reportHtml.ts`) and Markdown
+ * (`reportMarkdown.ts`). All texts are plain: no renderer interprets them as markup.
  */
 export interface ReportDocument {
 	readonly title: string;
@@ -27,7 +27,7 @@ export interface ReportList {
 	readonly items: readonly string[];
 }
 
-/** Names and their values, a row each. */
+/** Names and values, one row each. */
 export interface ReportFacts {
 	readonly kind: 'facts';
 	readonly caption: string;
@@ -38,9 +38,9 @@ export interface ReportTable {
 	readonly kind: 'table';
 	readonly caption: string;
 	readonly columns: readonly ReportColumn[];
-	/** As many cells as there are columns; the first names its row. */
+	/** One cell per column; the first is the row header. */
 	readonly rows: readonly (readonly string[])[];
-	/** What is to be known to read it. */
+	/** Explanation of the table. */
 	readonly note?: string;
 }
 
@@ -49,7 +49,7 @@ export interface ReportColumn {
 	readonly numbers?: boolean;
 }
 
-/** Several small charts beside each other. */
+/** Several small charts side by side. */
 export interface ReportCharts {
 	readonly kind: 'charts';
 	readonly charts: readonly ReportChart[];
@@ -57,15 +57,15 @@ export interface ReportCharts {
 
 export interface ReportChart {
 	readonly title: string;
-	/** Of the horizontal axis. */
+	/** Label of the horizontal axis. */
 	readonly x: string;
 	readonly series: readonly ReportSeries[];
 }
 
 export interface ReportSeries {
-	/** Empty: the only one. */
+	/** Empty if it is the only one. */
 	readonly name: string;
-	/** Ascending by x; numbers that are not finite are gaps. */
+	/** Ascending by x; non-finite numbers are gaps. */
 	readonly points: readonly ReportPoint[];
 }
 
@@ -77,22 +77,22 @@ export interface ReportPoint {
 	readonly high?: number;
 }
 
-/** A text word for word: a completion, a recipe. */
+/** A verbatim text: a completion, a recipe. */
 export interface ReportText {
 	readonly kind: 'text';
 	readonly title: string;
 	readonly text: string;
-	/** What was left out of it. */
+	/** Note on what was omitted. */
 	readonly note?: string;
-	/** Closed until somebody opens it, where that is possible. */
+	/** Initially collapsed, if the format supports it. */
 	readonly folded?: boolean;
 }
 
-/** A text as far as a report shows it. */
+/** Truncates a text for a report. */
 export function cutText(title: string, text: string, most: number, folded = false): ReportText {
 	const base = { kind: 'text', title, ...(folded ? { folded } : {}) } as const;
 	if (text.length <= most) return { ...base, text };
-	// Half of a pair of surrogates would be a character of its own.
+	// Do not split a surrogate pair.
 	const end = /[\ud800-\udbff]/.test(text[most - 1] as string) ? most - 1 : most;
 	return { ...base, text: text.slice(0, end), note: `First ${end} of ${text.length} characters.` };
 }

@@ -11,11 +11,11 @@ import type {
 import { reportStyle } from './reportStyle.ts';
 import { visibleLine } from './visibleText.ts';
 
-/** Nothing is loaded, nothing runs: styles of the page itself alone. */
+/** Nothing is loaded and nothing runs; only inline styles are allowed. */
 export const reportPolicy =
 	"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/** A report as one HTML file that needs no other: no script, no request, charts as inline SVG. */
+/** Renders a report as one self-contained HTML file: no scripts, no requests, charts as inline SVG. */
 export function reportHtml(report: ReportDocument): string {
 	const page = new Page();
 	const body = report.sections.map((section) => page.section(section, 2)).join('\n');
@@ -52,7 +52,7 @@ const line = (text: string) => `<bdi>${htmlText(visibleLine(text))}</bdi>`;
 class Page {
 	#sections = 0;
 	#charts = 0;
-	/** Numbers of the sections of the first level. */
+	/** Ids of the top-level sections. */
 	readonly top: number[] = [];
 
 	section({ title, blocks, sections = [] }: ReportSection, level: number): string {
@@ -106,11 +106,11 @@ class Page {
 	}
 }
 
-/** What is wider than the page is scrolled by itself, by keys, too. */
+/** Content wider than the page scrolls on its own, also by keyboard. */
 const wide = (caption: string) =>
 	`<div class="wide" tabindex="0" role="group" aria-label="${htmlText(visibleLine(caption))}">`;
 
-/** Cells up to so many characters stay on one line. */
+/** Max characters of cells that are kept on one line. */
 const shortest = 28;
 
 function table({ caption, columns, rows, note }: ReportTable): string {

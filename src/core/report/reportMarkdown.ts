@@ -4,17 +4,17 @@ import { markdownFence, markdownText } from './markdownText.ts';
 import { intervalText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportDocument, ReportPoint, ReportSection } from './reportDocument.ts';
 
-/** Columns of a curve's table. */
+/** Max rows in the table of a curve. */
 const mostPoints = 6;
 
-/** A report as Markdown (CommonMark with tables). Charts become tables of some of their points. */
+/** Renders a report as Markdown (CommonMark with tables). Charts become tables with some of their points. */
 export function reportMarkdown(report: ReportDocument): string {
 	const parts = [`# ${title(report.title)}`, markdownText(report.subtitle)];
 	for (const section of report.sections) parts.push(...sectionParts(section, 2));
 	return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-/** A heading of nothing would be none. */
+/** An empty heading would not be a heading. */
 const title = (text: string) => markdownText(text) || '–';
 
 function sectionParts({ title: name, blocks, sections = [] }: ReportSection, level: number): string[] {
@@ -80,7 +80,7 @@ function chartParts(chart: ReportChart): string[] {
 			];
 }
 
-/** Evenly spread, the first and the last among them. */
+/** Evenly spaced points, including the first and the last. */
 function some(points: readonly ReportPoint[]): ReportPoint[] {
 	const known = points.filter(({ y }) => Number.isFinite(y));
 	if (known.length <= mostPoints) return known;

@@ -6,38 +6,38 @@ import type { ProblemCount } from '../evaluation/pairProblems.ts';
 import type { MeasuredQuestion } from './completionMeasures.ts';
 import type { CompletionSummary } from './completionSummary.ts';
 
-/** All that a report tells of one run, as its folder says it. Texts are the run's own: nobody vouches for them. */
+/** Everything a report uses from a run folder. Texts are untrusted. */
 export interface ReportedRun {
-	/** For people: the run's name, in a pipeline its stage's. */
+	/** Display name: the name of the run or, in a pipeline, of its stage. */
 	readonly title: string;
 	readonly id: string;
 	readonly engine: string;
-	/** Another trainer wrote it. */
+	/** Whether it was written by another trainer. */
 	readonly foreign: boolean;
 	readonly status: string;
-	/** Why it ended, where it did not finish. */
+	/** Why it ended, if it did not finish. */
 	readonly error: string | null;
 	readonly created: number;
 	readonly updated: number;
-	/** null: not recorded. */
+	/** null if not recorded. */
 	readonly step: number | null;
 	readonly totalSteps: number | null;
 	readonly device: string;
-	/** Name of the run and of the checkpoint that it continues; null: it began by itself. */
+	/** Run and checkpoint that it continues; null if it started from scratch. */
 	readonly parent: { readonly run: string; readonly checkpoint: string } | null;
 	readonly tags: readonly string[];
 	readonly note: string | null;
-	/** What it depends on, by name. */
+	/** Software and hardware, by name. */
 	readonly environment: readonly (readonly [name: string, value: string])[];
-	/** Resolved; undefined: there is none. */
+	/** Resolved; undefined if there is none. */
 	readonly recipe: unknown;
 	readonly stages: readonly ReportedStage[];
 	readonly evaluations: readonly ReportedEvaluation[];
 	readonly rollouts: readonly ReportedRollout[];
 	readonly searches: readonly ReportedSearch[];
-	/** Alerts by likely cause; null: could not be read. */
+	/** Alerts by likely cause; null if unreadable. */
 	readonly diagnosis: Verdict | null;
-	/** What could not be read, a sentence each. */
+	/** What could not be read, one sentence each. */
 	readonly gaps: readonly string[];
 }
 
@@ -49,13 +49,13 @@ export interface HeldOut extends Estimate {
 }
 
 export interface ReportedStage {
-	/** From 1. */
+	/** 1-based. */
 	readonly number: number;
 	readonly type: string;
 	/** Steps with metrics; null: none. */
 	readonly steps: readonly [first: number, last: number] | null;
 	readonly curves: readonly ReportedCurve[];
-	/** Ascending by step; the first may be what the stage began with. */
+	/** Ascending by step; the first one may be the starting point of the stage. */
 	readonly heldOut: readonly HeldOut[];
 	readonly before: HeldOut | null;
 	readonly after: HeldOut | null;
@@ -63,13 +63,13 @@ export interface ReportedStage {
 }
 
 export interface ReportedCurve {
-	/** Canonical name of the metric. */
+	/** Canonical metric name. */
 	readonly name: string;
 	readonly points: readonly { readonly x: number; readonly y: number }[];
 }
 
 export interface ReportedCompletions extends CompletionSummary {
-	/** Where they come from: "held-out samples at step 120". */
+	/** Source of the completions: "held-out samples at step 120". */
 	readonly of: string;
 }
 
@@ -77,32 +77,32 @@ export interface ReportedEvaluation {
 	readonly name: string;
 	readonly policy: string;
 	readonly problems: { readonly name: string; readonly hash: string };
-	/** Questions that are done, of so many. */
+	/** Number of finished questions, out of the total. */
 	readonly done: number;
 	readonly total: number;
 	readonly created: number;
 	readonly protocol: string;
-	/** Name of the benchmark that it was an evaluation of; null: none. */
+	/** Name of the benchmark; null if it was not one. */
 	readonly benchmark: BenchmarkName | null;
-	/** What the training data give away of it; null: not looked for. */
+	/** Overlap with the training data; null if not checked. */
 	readonly contamination: string | null;
 	readonly report: EvaluationReport;
 	readonly completions: CompletionSummary | null;
-	/** Right and all samples by question, for pairing. */
+	/** Counts of correct and all samples by question, for pairing. */
 	readonly counts: ReadonlyMap<string, ProblemCount>;
-	/** What is measured of the samples of each question, by question. */
+	/** Measures of the samples, by question. */
 	readonly questions: ReadonlyMap<string, MeasuredQuestion>;
 }
 
 export interface ReportedRollout {
 	readonly title: string;
-	/** null: its run has no steps. */
+	/** null if its run has no steps. */
 	readonly step: number | null;
 	readonly prompt: string;
-	/** null: the completion has no such section. */
+	/** null if the completion has no such section. */
 	readonly think: string | null;
 	readonly answer: string | null;
-	/** The whole; shown where it has neither thinking nor answer. */
+	/** The whole completion; shown if it has neither thinking nor answer. */
 	readonly completion: string;
 	readonly gold: string | null;
 	readonly reward: number | null;
@@ -118,11 +118,11 @@ export interface ReportedSearch {
 	readonly problem: string;
 	readonly nodes: number;
 	readonly depth: number;
-	/** Why it ended; null: it has not. */
+	/** Stop reason; null while running. */
 	readonly stop: string | null;
 	readonly answer: string | null;
 	readonly correct: boolean | null;
 	readonly tokens: number | null;
-	/** Value and texts of the best path, from below the root; null: nothing has a value. */
+	/** Value and texts of the best path, without the root; null if nothing has a value. */
 	readonly best: { readonly value: number | null; readonly texts: readonly string[] } | null;
 }

@@ -2,7 +2,7 @@ import { chooserText, type EvaluatedRound, type RoundSeries, roundSeries } from 
 import { changeText, intervalText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportSection } from './reportDocument.ts';
 
-/** Accuracy against the round of a loop, and what choosing among samples still adds to it; null: nothing is repeated. */
+/** Accuracy by loop round, and the remaining gain from selecting among samples; null if there are no loops. */
 export function roundsSection(stages: readonly EvaluatedRound[]): ReportSection | null {
 	const all = roundSeries(stages).filter(({ points }) => points.length > 1);
 	if (all.length === 0) return null;

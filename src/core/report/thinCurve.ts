@@ -1,5 +1,5 @@
 /**
- * A curve of at most so many points, each the mean of as many neighbors; values that are not finite are left out.
+ * Reduces a curve to a max number of points, each the mean of neighboring ones; non-finite values are skipped.
  * @param x ascending, as long as y
  */
 export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, most: number): { x: number; y: number }[] {
@@ -10,7 +10,7 @@ export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, most: numb
 	for (let from = 0; from < known.length; from += each) {
 		const part = known.slice(from, from + each);
 		const sum = part.reduce((total, i) => total + (y[i] as number), 0);
-		// The first and the last step are the ends of the axis.
+		// The first and the last step are kept as ends of the axis.
 		const at = from === 0 ? part[0] : part.at(-1);
 		points.push({ x: x[at as number] as number, y: sum / part.length });
 	}

@@ -3,8 +3,8 @@ import { hiddenCharacters } from '../text/hiddenCharacters.ts';
 const pictures = 0x2400;
 
 /**
- * A text in which nothing acts unseen: control characters as their pictures (U+2400 and on), what turns the direction of
- * writing or hides as its number, halves of surrogate pairs as U+FFFD. Line feeds and tabs stay.
+ * Makes control characters visible: as control pictures (U+2400 and up), bidi and invisible characters as their code
+ * point, unpaired surrogates as U+FFFD. Line feeds and tabs are kept.
  */
 export function visibleText(text: string): string {
 	const lines = text.replace(/\r\n/g, '\n');
@@ -17,7 +17,7 @@ export function visibleText(text: string): string {
 	return (out + lines.slice(at)).replace(/\p{Noncharacter_Code_Point}/gu, shown);
 }
 
-/** The same in one line. */
+/** The same, on one line. */
 export function visibleLine(text: string): string {
 	return visibleText(text).replace(/[\n\t]+/g, ' ');
 }

@@ -1,23 +1,23 @@
 import type { BuiltInRewardName } from '../../protocol/builtInRewards.ts';
 
-/** What a person wants to know of a built-in reward before using it. */
+/** Reference information on a built-in reward. */
 export interface BuiltInInfo {
 	readonly name: BuiltInRewardName;
 	readonly title: string;
 	/** One sentence. */
 	readonly sentence: string;
-	/** As text; n is the length, tags the template's. */
+	/** As text; n is the length, tags are those of the template. */
 	readonly formula: string;
-	/** Paper and equation, or code, that the formula is from. */
+	/** Source of the formula: paper and equation, or code. */
 	readonly source: string;
 	readonly range: string;
 	/** When it does not apply to a row. */
 	readonly nullRule: string;
-	/** The file that computes it, below src; the build ships a copy as dist/rewards/FILE. */
+	/** The implementing file, below src; the build ships a copy as dist/rewards/FILE. */
 	readonly file: string;
 }
 
-/** Every built-in reward, in the order of the documentation. */
+/** All built-in rewards, in documentation order. */
 export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'accuracy',

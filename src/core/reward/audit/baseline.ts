@@ -4,12 +4,13 @@ import { idleThought, wellFormed } from './completionText.ts';
 import type { ProbeContext, ProbeRow } from './probe.ts';
 
 /**
- * Completions by whose values a reward is known before it is probed.
- * - `honest`: what solves the problem; `plain`: the right answer after idle thinking
- * - `wrong`: a wrong answer, as long as the right one, after idle thinking; `wrong-worked`: the same after the thinking of `honest`
- * - `no-think-tags`, `no-answer-tags`: `plain` with these tags made unreadable, every length and every word as it was
+ * Baseline completions that characterize a reward before it is probed.
+ * - `honest`: a real solution; `plain`: the correct answer after idle thinking
+ * - `wrong`: a wrong answer of the same length as the correct one, after idle thinking; `wrong-worked`: the same after
+ * the thinking of `honest`
+ * - `no-think-tags`, `no-answer-tags`: `plain` with these tags broken, without changing any length or word
  * - `longer`: `plain` with four times the thinking; `longest`: with sixteen times; `empty`: no text
- * - `again`: `plain` once more
+ * - `again`: `plain` repeated
  */
 export type BaselineRole =
 	| 'honest'
@@ -28,7 +29,7 @@ export interface BaselineCompletion {
 	readonly completion: string;
 }
 
-/** What is scored on a row before any probe. */
+/** Completions scored on a row before any probe. */
 export function baselineOf(row: ProbeRow, { tags }: ProbeContext): BaselineCompletion[] {
 	const thought = idleThought(row);
 	const plain = wellFormed(tags, thought, row.answer);
@@ -40,7 +41,7 @@ export function baselineOf(row: ProbeRow, { tags }: ProbeContext): BaselineCompl
 		{ role: 'empty', completion: '' },
 		{ role: 'again', completion: plain },
 	];
-	// As long as the right one: a reward of length alone must not seem to tell them apart.
+	// Same length as the correct one: a reward of length alone must not appear to distinguish them.
 	for (const answer of wrongOfSameLength(row)) {
 		made.push({ role: 'wrong', completion: wellFormed(tags, thought, answer) });
 		made.push({ role: 'wrong-worked', completion: wellFormed(tags, row.solution ?? neutralThought, answer) });

@@ -2,11 +2,11 @@ import { numberOf, sameAnswer } from './candidates.ts';
 import { answering } from './completionText.ts';
 import { attempts, type Probe, type ProbeContext, type ProbeRow, skip } from './probe.ts';
 
-/** Characters for the digits 0 to 9 by the code point of their zero. */
+/** Maps the digits 0 to 9 to those starting at a code point. */
 const digitsFrom = (zero: number) => (text: string) =>
 	text.replace(/[0-9]/g, (digit) => String.fromCodePoint(zero + Number(digit)));
 
-/** Letters and signs that look like digits and are none. */
+/** Letters and signs that look like digits. */
 const lookalikes: Readonly<Record<string, string>> = {
 	0: 'О',
 	1: 'l',
@@ -32,7 +32,7 @@ function digitProbe(change: (text: string) => readonly string[]) {
 const plain =
 	"Compare the exact characters: do not normalize look-alikes, and parse numbers with ASCII digits only (Python's int() accepts others too).";
 
-/** Answers in characters that are not what they look like. */
+/** Answers in deceptive characters. */
 export const characterProbes: readonly Probe[] = [
 	{
 		id: 'homoglyph-digits',

@@ -7,8 +7,8 @@ import { pythonPrograms } from './pythonPrograms.ts';
 const programs = { python: pythonPrograms, javascript: javascriptPrograms };
 
 /**
- * A probe of rewards that run the answer's code. The programs are in the row's language and do no harm where they run: those that
- * would change a test change only a fresh file that holds this row's own test.
+ * A probe of rewards that run the code of the answer. The programs are in the language of the row and harmless: those
+ * that try to change a test only change a fresh file that contains a test of this row.
  */
 function codeProbe(probe: Omit<Probe, 'attacks' | 'build'>): Probe {
 	return {
@@ -25,14 +25,14 @@ function codeProbe(probe: Omit<Probe, 'attacks' | 'build'>): Probe {
 	};
 }
 
-/** A program whose function is also the method that is asked for. */
+/** A program whose function is also available as the requested method. */
 function asAsked(code: string, { entryPoint, isMethod, language }: CodeTests): string {
 	if (!isMethod || /\bclass\s+Solution\b/.test(code)) return code;
 	const solution =
 		language === 'python'
 			? `class Solution:\n    def ${entryPoint}(self, *args, **kwargs):\n        return ${entryPoint}(*args, **kwargs)`
 			: `class Solution {\n  ${entryPoint}(...args) {\n    return ${entryPoint}(...args);\n  }\n}`;
-	// A definition before what may end the program.
+	// The definition comes before code that may end the program.
 	return `${solution}\n${code}`;
 }
 

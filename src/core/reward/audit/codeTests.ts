@@ -1,6 +1,6 @@
 import type { ProbeRow } from './probe.ts';
 
-/** Columns in which datasets of programming problems keep their tests. */
+/** Columns in which programming datasets keep their tests. */
 const columns = [
 	'tests',
 	'test_list',
@@ -16,22 +16,22 @@ const entryPoints = ['entry_point', 'fn_name', 'func_name', 'function_name', 'fu
 
 export type ProgramLanguage = 'python' | 'javascript';
 
-/** What a row says about the code that it asks for. */
+/** Code-related facts of a row. */
 export interface CodeTests {
-	/** The tests as one text, however the column holds them. */
+	/** The tests as one text, whatever the format of the column. */
 	readonly text: string;
-	/** The function that is asked for, or the method of a class Solution. */
+	/** The requested function, or the method of a class Solution. */
 	readonly entryPoint: string;
 	readonly isMethod: boolean;
 	readonly language: ProgramLanguage;
-	/** A right program, from the row's gold answer. */
+	/** A correct program, from the gold answer. */
 	readonly gold: string;
 }
 
 const ofSolution = 'Solution().';
 const identifier = /^(?:Solution\(\)\.)?[A-Za-z_$][\w$]{0,99}$/;
 
-/** The tests of a row about code; null when the row has none. */
+/** The tests of a coding row; null if it has none. */
 export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): CodeTests | null {
 	for (const column of columns) {
 		const value = row[column];
@@ -54,7 +54,7 @@ export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): 
 
 const fencedCode = (text: string) => /```[^\n]*\n(.*?)```/s.exec(text)?.[1] ?? text;
 
-/** The name of the function in a column of its own, or inside the tests: APPS, LiveCodeBench and SYNTHETIC-1 have it there. */
+/** The function name from its own column, or from inside the tests, as in APPS, LiveCodeBench and SYNTHETIC-1. */
 function entryPointIn(value: unknown, depth = 0): string | null {
 	if (typeof value === 'string' && /^\s*[[{]/.test(value)) return entryPointIn(parsed(value), depth);
 	if (typeof value !== 'object' || value === null || depth > 2) return null;
@@ -77,7 +77,7 @@ const javascript =
 	/\bconsole\.(?:assert|log)\b|\bassert\.\w+\(|===|=>|\brequire\(|\b(?:const|let|var)\s+\w+\s*=|\bfunction\s*\w*\(/;
 const python = /^\s*(?:def|class|import|from|assert|for|if)\s[^{]*$/m;
 
-/** What a column says, else what the gold answer and the tests are written in; Python where nothing shows. */
+/** The language named in a column, otherwise that of the gold answer and tests; Python by default. */
 function languageOf(row: ProbeRow['row'], ...texts: readonly string[]): ProgramLanguage {
 	const named = [row.language, row.lang, row.programming_language].find((one) => typeof one === 'string');
 	if (typeof named === 'string' && /^(?:javascript|js|typescript|ts|node)/i.test(named)) return 'javascript';

@@ -1,7 +1,7 @@
 import { answering, idleThought, wellFormed, workedThought } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-/** Completions in which something that must be there is not. */
+/** Completions that lack a required part. */
 export const emptyProbes: readonly Probe[] = [
 	{
 		id: 'empty',

@@ -1,11 +1,11 @@
-/** Findings of one cause. */
+/** Findings with the same cause. */
 export interface FindingCluster<F> {
 	readonly cause: string;
-	/** In the order given; never empty. */
+	/** In the given order; never empty. */
 	readonly findings: readonly F[];
 }
 
-/** Findings by cause, in the order of the first of each. */
+/** Groups findings by cause, in order of first occurrence. */
 export function clusterFindings<F extends { readonly cause: string }>(findings: readonly F[]): FindingCluster<F>[] {
 	return [...Map.groupBy(findings, ({ cause }) => cause)].map(([cause, members]) => ({ cause, findings: members }));
 }

@@ -1,7 +1,7 @@
 import type { BaselineRole } from './baseline.ts';
 import type { Probe } from './probe.ts';
 
-/** Values closer than this are the same. */
+/** Values closer than this are equal. */
 export const valueTolerance = 1e-9;
 
 export interface BaselineValue {
@@ -11,26 +11,29 @@ export interface BaselineValue {
 	readonly length: number;
 }
 
-/** What a row's baseline says. */
+/** Baseline results of a row. */
 export interface RowFooting {
 	/** The most that an honest correct answer earns; null: the row has none with a value. */
 	readonly honest: number | null;
-	/** The right answer earns more than a wrong one. */
+	/** Whether the correct answer earns more than a wrong one. */
 	readonly tellsContent: boolean;
-	/** Good form earns more than the same text with unreadable tags. */
+	/** Whether good format earns more than the same text with broken tags. */
 	readonly tellsForm: boolean;
 }
 
-/** What a reward is, as far as its probes are concerned. */
+/** Baseline of a reward, which determines the applicable probes. */
 export interface Footing {
-	/** It tells right answers from wrong ones, and good form from bad: what it does not tell it is not blamed for. */
+	/**
+	 * Whether it distinguishes correct from wrong answers, and good from bad format; it is not judged on what it does not
+	 * distinguish.
+	 */
 	readonly judges: { readonly content: boolean; readonly form: boolean };
 	readonly rows: readonly RowFooting[];
 	/** In sentences. */
 	readonly remarks: readonly string[];
 }
 
-/** Share of the valued rows on which a reward must tell two things apart to be one that tells them. */
+/** Min share of rows with a value on which a reward must distinguish two things. */
 const fewest = 0.25;
 
 function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (number | null)[] {
@@ -39,7 +42,7 @@ function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (num
 
 const number = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
 
-/** Whether something earns less than `value`; not to be scored at all (null) is not to be paid either. */
+/** Whether something earns less than `value`; no score (null) counts as less. */
 const less = (value: number | null, than: number) => value === null || value < than - valueTolerance;
 
 function rowFooting(row: readonly BaselineValue[]): RowFooting {
@@ -52,14 +55,14 @@ function rowFooting(row: readonly BaselineValue[]): RowFooting {
 		(honest !== null && valuesOf(row, 'wrong-worked').some((value) => less(value, honest)));
 	const thinking = valuesOf(row, 'no-think-tags');
 	const answer = valuesOf(row, 'no-answer-tags');
-	// A reward of answers has to find them: it is asked only about tags that it does not need for that. Without answer tags
-	// the answer is what follows the thinking.
+	// A reward of answers needs the answer tags to find them, so it is only tested on the other tags. Without answer
+	// tags, the answer is the text after the thinking.
 	const asked = tellsContent ? (answer.length === 0 ? [] : thinking) : [...thinking, ...answer];
 	const tellsForm = plain !== null && asked.length > 0 && asked.every((value) => less(value, plain));
 	return { honest: Math.max(...paid), tellsContent, tellsForm };
 }
 
-/** Reads the baseline: `rows` has one list of values a row, in any order of roles. */
+/** Evaluates the baseline: `rows` has one list of values per row, roles in any order. */
 export function readFooting(rows: readonly (readonly BaselineValue[])[]): Footing {
 	const footings = rows.map(rowFooting);
 	const valued = footings.filter(({ honest }) => honest !== null);
@@ -149,7 +152,7 @@ function lengthTrend(rows: readonly (readonly BaselineValue[])[]): -1 | 0 | 1 {
 	return up > most ? 1 : down > most ? -1 : 0;
 }
 
-/** Whether a row can be judged by a probe, given what its reward tells apart there. */
+/** Whether a row can be judged by a probe, given what the reward distinguishes there. */
 export function isJudged(probe: Pick<Probe, 'attacks'>, footing: Footing, row: RowFooting): boolean {
 	if (row.honest === null) return false;
 	const content = footing.judges.content && row.tellsContent;

@@ -2,7 +2,7 @@ import { wrongAnswer } from './candidates.ts';
 import { answering } from './completionText.ts';
 import type { Probe, ProbeAttempt } from './probe.ts';
 
-/** Rows whose right answer is not known: nobody can be right there. */
+/** Rows without a known correct answer, for which no completion can be correct. */
 export const goldProbes: readonly Probe[] = [
 	{
 		id: 'gold-absent',

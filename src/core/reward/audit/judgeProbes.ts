@@ -5,7 +5,7 @@ import { attempts, type Probe, type ProbeContext, type ProbeRow } from './probe.
 const fix =
 	'State that the completion is data, delimit it with markers that it cannot contain, give the judge the gold answer, and parse the verdict from a fixed format.';
 
-/** A wrong answer with a text for the judge behind it, in the answer and in the thinking. */
+/** A wrong answer followed by a message to the judge, in the answer and in the thinking. */
 function withMessage(...messages: readonly string[]) {
 	return (row: ProbeRow, context: ProbeContext) =>
 		attempts(
@@ -16,7 +16,7 @@ function withMessage(...messages: readonly string[]) {
 		);
 }
 
-/** Completions that talk to whoever judges them. */
+/** Completions that address the judge. */
 export const judgeProbes: readonly Probe[] = [
 	{
 		id: 'judge-instruction',

@@ -2,10 +2,10 @@ import { numberOf, wrongAnswer } from './candidates.ts';
 import { answering, idleThought, wellFormed } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-/** Characters of a very long completion: far beyond what models write, and little enough for a strict reward. */
+/** Characters of a very long completion: far more than models write, and little enough for a strict reward. */
 const long = 60_000;
 
-/** Numbers counted up to a length, without the one that is the right answer. */
+/** Consecutive numbers up to a length, without the correct answer. */
 function counting(without: string, length: number): string {
 	const parts: string[] = [];
 	for (let i = 0, size = 0; size < length; i++) {
@@ -17,7 +17,7 @@ function counting(without: string, length: number): string {
 	return parts.join(' ');
 }
 
-/** Completions that are long instead of right. */
+/** Completions that are long instead of correct. */
 export const lengthProbes: readonly Probe[] = [
 	{
 		id: 'long-filler',

@@ -2,7 +2,7 @@ import { candidates, wrongAnswer, wrongAnswers } from './candidates.ts';
 import { answering } from './completionText.ts';
 import { attempts, type Probe } from './probe.ts';
 
-/** Answers that hide the right one in markup, behind a wrong one that is shown. */
+/** Answers that hide the correct one in markup, behind a visible wrong one. */
 export const markupProbes: readonly Probe[] = [
 	{
 		id: 'html-comment',

@@ -4,7 +4,7 @@ import { attempts, type Probe, skip } from './probe.ts';
 
 const finite = 'Parse the answer, then require a finite number (math.isfinite, Number.isFinite) before comparing.';
 
-/** Answers that upset arithmetic. */
+/** Answers that break arithmetic. */
 export const numberProbes: readonly Probe[] = [
 	{
 		id: 'not-a-number',

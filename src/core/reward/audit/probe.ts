@@ -1,25 +1,25 @@
 import type { auditSeverities } from '../../../protocol/audit.ts';
 import type { TraceTags } from '../../trace/trace.ts';
 
-/** A row of the user's data that probes are built from: a problem whose right answer is known. */
+/** A row of the user's data from which probes are built: a problem with a known correct answer. */
 export interface ProbeRow {
-	/** As the policy gets it. */
+	/** As passed to the policy. */
 	readonly prompt: string;
 	/** The gold answer as text; never blank. */
 	readonly answer: string;
-	/** The worked thinking; null: none. */
+	/** Worked reasoning; null if there is none. */
 	readonly solution: string | null;
-	/** Columns of the dataset row, or the generated problem's public fields. */
+	/** Columns of the dataset row, or public fields of the generated problem. */
 	readonly row: Readonly<Record<string, unknown>>;
-	/** What an honest policy that solves the problem writes. */
+	/** A completion by an honest policy that solves the problem. */
 	readonly honest: string;
-	/** Answers that are wrong for this row, the most plausible first. */
+	/** Wrong answers for this row, most plausible first. */
 	readonly wrong: readonly string[];
 }
 
 export interface ProbeContext {
 	readonly tags: TraceTags;
-	/** The other rows, beginning with the one that follows. */
+	/** The other rows, starting with the next one. */
 	readonly others: readonly ProbeRow[];
 }
 
@@ -28,60 +28,60 @@ export interface ProbeAttempt {
 	readonly completion: string;
 	/** Default: false. */
 	readonly truncated?: boolean;
-	/** In place of the row's prompt. */
+	/** Replaces the prompt of the row. */
 	readonly prompt?: string;
-	/** In place of the row's gold answer; present and undefined counts as absent. */
+	/** Replaces the gold answer; present but undefined counts as absent. */
 	readonly answer?: unknown;
 }
 
-/** Why a row gives a probe nothing to try, as one sentence. */
+/** Why a probe does not apply to a row, as one sentence. */
 export interface ProbeSkip {
 	readonly skip: string;
 }
 
 /**
- * What a probe tries to get without having earned it.
- * - `content`: the pay for a right answer, with none, a wrong one, or many. A reward of form alone pays for the form of such
- *   a completion by design, so it is not judged on these.
- * - `form`: the pay for good form, with bad form and the right answer. A reward of answers alone pays for the answer by
- *   design, so it is not judged on these.
- * - `any`: neither an answer nor the form is there.
+ * What a probe tries to get without earning it.
+ * - `content`: the reward for a correct answer, with none, a wrong one, or many. A format-only reward pays for their
+ * format by design, so it is not judged on these.
+ * - `form`: the reward for good format, with bad format and the correct answer. An answer-only reward pays for the
+ * answer by design, so it is not judged on these.
+ * - `any`: has neither an answer nor the format.
  */
 export type ProbeTarget = 'content' | 'form' | 'any';
 
 export interface Probe {
-	/** Stable: findings, tests and settings name it. */
+	/** Stable: used in findings, tests and settings. */
 	readonly id: string;
 	readonly title: string;
 	readonly severity: (typeof auditSeverities)[number];
 	readonly attacks: ProbeTarget;
 	/** Why an honest reward must not pay it as much as an honest correct answer. */
 	readonly why: string;
-	/** The likely fix of a reward that does, one or two sentences. */
+	/** The likely fix, one or two sentences. */
 	readonly fix: string;
-	/** Rows tried at most (default: all): completions that are long, or that may take a reward's whole time limit. */
+	/** Max rows tried (default: all), for long completions and those that may use up the time limit of a reward. */
 	readonly mostRows?: number;
-	/** It can only be held by a reward that is told whether a completion was cut off. */
+	/** Whether only a reward that sees truncation can pass it. */
 	readonly seesTruncation?: boolean;
-	/** Its completions may take a reward's whole time limit: each is scored by itself. */
+	/** Whether completions may use up the time limit of a reward, so that each one is scored alone. */
 	readonly alone?: boolean;
 	/**
-	 * How many of a row's attempts must be paid for the row to be fooled: `some` (default), or `every` where a reward that
-	 * pays just one of them only reads the completion in its own consistent way.
+	 * How many attempts on a row must be rewarded for it to count as fooled: `some` (default), or `every` if a reward
+	 * that pays for just one of them merely reads the completion in its own consistent way.
 	 */
 	readonly needs?: 'some' | 'every';
-	/** It can only be tried on a reward that asks a model. */
+	/** Whether it only applies to rewards that call a model. */
 	readonly asksModel?: boolean;
 	build(row: ProbeRow, context: ProbeContext): readonly ProbeAttempt[] | ProbeSkip;
 }
 
-/** A probe of the audit, with what findings of its family come from: they are listed together. */
+/** A probe of the audit with the common cause of its family, under which findings are grouped. */
 export interface AuditProbe extends Probe {
 	readonly cause: string;
 }
 
 export const skip = (reason: string): ProbeSkip => ({ skip: reason });
 
-/** Completions as attempts. */
+/** Wraps completions as attempts. */
 export const attempts = (...completions: readonly string[]): ProbeAttempt[] =>
 	completions.map((completion) => ({ completion }));

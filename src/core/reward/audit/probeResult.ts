@@ -5,13 +5,16 @@ import type { AuditProbe, Probe } from './probe.ts';
 
 type RowError = NonNullable<VerifiedRow['error']>;
 
-/** One attempt of a probe with what it got. */
+/** One attempt of a probe with its result. */
 export interface TriedAttempt {
 	readonly prompt: string;
 	readonly answer: string | null;
 	readonly completion: string;
 	readonly truncated: boolean;
-	/** The gold answer as it was given, and the row's columns; null: these and the texts are not all that was given. */
+	/**
+	 * The gold answer as given, and the columns of the row; null if the attempt is not fully described by these and the
+	 * texts.
+	 */
 	readonly given: { readonly answer: unknown; readonly row: Readonly<Record<string, unknown>> } | null;
 	readonly value: number | null;
 	readonly error?: RowError;
@@ -19,7 +22,7 @@ export interface TriedAttempt {
 
 /** A row on which a probe was tried. */
 export interface TriedRow {
-	/** What the honest right answer earns there. */
+	/** Value of the honest correct answer on this row. */
 	readonly honest: number;
 	readonly attempts: readonly TriedAttempt[];
 }
@@ -31,7 +34,7 @@ export interface ProbeResult {
 }
 
 const mostEvidence = 5;
-/** Characters of a text that evidence shows. */
+/** Max characters of a text in the evidence. */
 const longestEvidence = 4000;
 
 function clipped(text: string): string {
@@ -40,7 +43,7 @@ function clipped(text: string): string {
 		: `${text.slice(0, longestEvidence / 2)} [... ${text.length - longestEvidence} more characters ...] ${text.slice(-longestEvidence / 2)}`;
 }
 
-/** What a labeled case needs besides the texts; nothing where it would not be the same as what was scored. */
+/** What a labeled case needs besides the texts; nothing if it would differ from what was scored. */
 function wholeOf({ given, prompt, completion }: TriedAttempt) {
 	if (given === null) return {};
 	const longest = Math.max(prompt.length, completion.length, JSON.stringify(given).length);
@@ -50,7 +53,7 @@ function wholeOf({ given, prompt, completion }: TriedAttempt) {
 const isPaid = (attempt: TriedAttempt, honest: number) =>
 	attempt.error === undefined && attempt.value !== null && attempt.value >= honest - valueTolerance;
 
-/** What a probe found on the rows that it was tried on. */
+/** Result of a probe over the rows it was tried on. */
 export function probeResult(probe: AuditProbe, rows: readonly TriedRow[]): ProbeResult {
 	const { id, title, severity, fix, cause } = probe;
 	const fooled = rows.filter(({ honest, attempts }) =>
@@ -68,7 +71,7 @@ export function probeResult(probe: AuditProbe, rows: readonly TriedRow[]): Probe
 	const evidence = fooled
 		.map(({ honest, attempts }) => {
 			const paid = attempts.filter((attempt) => isPaid(attempt, honest));
-			// The shortest says most plainly what was paid for.
+			// The shortest one shows most clearly what was rewarded.
 			const shortest = paid.reduce((a, b) => (b.completion.length < a.completion.length ? b : a));
 			const { prompt, answer, completion, truncated, value } = shortest;
 			return {
@@ -93,7 +96,7 @@ export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult 
 	return { outcome: { probe: id, title, outcome: 'skipped', rows: 0, fooled: 0, detail }, finding: null };
 }
 
-/** Why a reward is not judged by probes that attack what it does not tell apart. */
+/** Why a reward is not judged by probes of what it does not distinguish. */
 export function targetSkip({ attacks }: Probe, { judges, rows }: Footing): string | null {
 	if (rows.every(({ honest }) => honest === null)) return 'The reward returns no value for any correct answer.';
 	if (attacks === 'content' && !judges.content)
@@ -106,7 +109,7 @@ export function targetSkip({ attacks }: Probe, { judges, rows }: Footing): strin
 
 const ranks = { high: 0, medium: 1, low: 2 } as const;
 
-/** Worst first: by severity, then by the share of the rows. */
+/** Worst first: by severity, then by share of rows. */
 export function sortFindings(findings: readonly AuditFinding[]): AuditFinding[] {
 	return findings.toSorted(
 		(a, b) =>

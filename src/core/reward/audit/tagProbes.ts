@@ -9,7 +9,7 @@ interface Parts {
 	readonly right: string;
 }
 
-/** A probe of templates with both pairs of tags. */
+/** A probe for templates with both pairs of tags. */
 function tagProbe(
 	probe: Omit<Probe, 'attacks' | 'build'>,
 	write: (parts: Parts, row: ProbeRow) => readonly string[],
@@ -25,7 +25,7 @@ function tagProbe(
 	};
 }
 
-/** A probe of templates with any tags, made by a change of the honest form. */
+/** A probe for templates with any tags, built by changing the honest format. */
 function formProbe(
 	probe: Omit<Probe, 'attacks' | 'build'>,
 	write: (whole: string, tags: TraceTags) => readonly string[],
@@ -36,7 +36,7 @@ function formProbe(
 		build(row: ProbeRow, { tags }: ProbeContext): ReturnType<Probe['build']> | ProbeSkip {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
 			const whole = wellFormed(tags, idleThought(row), row.answer);
-			// A tag may have nothing that could be changed in this way.
+			// Some tags cannot be changed in this way.
 			return attempts(...write(whole, tags).filter((text) => text !== whole));
 		},
 	};
@@ -47,14 +47,14 @@ const once = 'Count each tag: it must occur exactly once.';
 
 const lookalikes: Readonly<Record<string, string>> = { a: 'а', e: 'е', i: 'і', o: 'о', s: 'ѕ', h: 'һ' };
 
-/** Every tag of a text, changed. */
+/** Changes every tag of a text. */
 function changeTags(text: string, { think, answer }: TraceTags, change: (tag: string) => string): string {
 	let changed = text;
 	for (const tag of [...(think ?? []), ...(answer ?? [])]) changed = changed.replaceAll(tag, () => change(tag));
 	return changed;
 }
 
-/** Completions with the right answer in bad form. */
+/** Completions with the correct answer in bad format. */
 export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
