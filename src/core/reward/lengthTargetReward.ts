@@ -8,7 +8,7 @@ type Options = Pick<
 	'target' | 'column' | 'mode' | 'range' | 'alpha' | 'delta' | 'unit' | 'of'
 >;
 
-/** The wanted length of a row: its column's, else the option's; null: it has none. */
+/** The target length of a row: from its column, otherwise from the option; null if there is none. */
 function targetOf({ row }: RewardSample, { column, target }: Options): number | null {
 	const own = column !== undefined && Object.hasOwn(row, column) ? row[column] : null;
 	const value = own === null || own === '' ? target : Number(own);
@@ -31,7 +31,7 @@ export function lengthTargetReward(
 	correct: number | null,
 ): number | null {
 	const target = targetOf(sample, options);
-	// No thinking is a thinking of no length: leaving it out must not be a way around the target.
+	// Empty thinking has length 0: omitting it must not evade the target.
 	const length = lengthOf(sample, options, tags) ?? 0;
 	if (target === null) return null;
 	const { mode, range = target, alpha, delta } = options;
@@ -40,7 +40,7 @@ export function lengthTargetReward(
 			if (range <= 0) return length === target ? 1 : 0;
 			return Math.max(0, 1 - Math.abs(length - target) / range);
 		case 'exact':
-			// Never -0: it would be shown as such.
+			// Never -0, which would be displayed as such.
 			return length === target ? 0 : -alpha * Math.abs(target - length);
 		case 'max':
 			if (correct === null) return null;

@@ -3,13 +3,13 @@ import type { StepAggregate, StepSplit } from '../../protocol/builtInRewards.ts'
 const marks: Readonly<Record<StepSplit, RegExp>> = {
 	lines: /\n/,
 	paragraphs: /\n[^\S\n]*\n/,
-	/** "Step 3:" or "3." at the start of a line; what stands before the first is a step, too. */
+	/** "Step 3:" or "3." at the start of a line; text before the first one is a step, too. */
 	numbered: /\n(?=[^\S\n]*(?:\*\*|#{1,6} )?(?:step[^\S\n]+\d{1,4}\b|\d{1,3}[.)][^\S\n]))/i,
-	/** After a full stop that is followed by white space: 3.5 stays whole. */
+	/** After a full stop followed by whitespace, so that 3.5 stays whole. */
 	sentences: /(?<=[.!?])\s+|(?<=[\u3002\uFF01\uFF1F])|\n+/,
 };
 
-/** The steps of a thinking, trimmed, without empty ones. Beyond `most`, the rest is part of the last one. */
+/** Splits thinking into trimmed, nonempty steps. Beyond `most`, the rest belongs to the last one. */
 export function splitSteps(thinking: string, by: StepSplit, most: number): string[] {
 	const steps = thinking
 		.split(marks[by])
@@ -18,7 +18,7 @@ export function splitSteps(thinking: string, by: StepSplit, most: number): strin
 	return steps.length <= most ? steps : [...steps.slice(0, most - 1), steps.slice(most - 1).join('\n')];
 }
 
-/** One value of the scores of steps; null when there are none. */
+/** Aggregates step scores into one value; null if there are none. */
 export function aggregateSteps(scores: readonly number[], how: StepAggregate): number | null {
 	if (scores.length === 0) return null;
 	switch (how) {

@@ -1,29 +1,29 @@
 import { type Eigen, symmetricEigen } from './symmetricEigen.ts';
 
 /*
- * Weights of reward functions from what a trainer recorded of them: the total is the sum of scores by weights, and an
- * advantage is what a total differs from the mean of its group by, divided by some positive number that the group shares.
+ * Infers the weights of reward functions from records of a trainer: the total is the weighted sum of scores, and an
+ * advantage is the difference of a total from the mean of its group, divided by a positive number shared by the group.
  */
 
-/** What reward functions gave on average, in their order, and the total that was recorded for the same rollouts. */
+/** Mean scores of the reward functions, in order, and the recorded total of the same rollouts. */
 export interface RecordedTotal {
 	readonly scores: readonly number[];
 	readonly total: number;
 }
 
-/** Rollouts of one group: what each function gave each of them (a score that is not there counts as 0), and their advantages. */
+/** Rollouts of one group: the scores of each function (a missing score counts as 0), and the advantages. */
 export interface RecordedGroup {
 	readonly scores: readonly (readonly number[])[];
 	readonly advantages: readonly number[];
 }
 
 export interface RecordedWeights {
-	/** In the order of the functions; 1 where nothing determines a weight. */
+	/** In the order of the functions; 1 if undetermined. */
 	readonly weights: readonly number[];
-	/** Whether a weight follows from what was recorded; where `scaled` is false, up to a factor that all share. */
+	/** Whether a weight is determined by the records; if `scaled` is false, up to a common factor. */
 	readonly determined: readonly boolean[];
 	readonly scaled: boolean;
-	/** Whether recorded totals, and recorded advantages, are those of the weights; null: none were recorded. */
+	/** Whether the weights reproduce the recorded totals and advantages; null if none were recorded. */
 	readonly totalsFit: boolean | null;
 	readonly advantagesFit: boolean | null;
 }
@@ -32,12 +32,12 @@ export interface RecordedWeights {
 const mostFunctions = 32;
 /** Totals are float32, and means of means. */
 const rounding = 3e-7;
-/** Of the recorded totals, by their size. */
+/** Relative tolerance of recorded totals. */
 const totalTolerance = 1e-5;
-/** Squares of the parts of a group's scores that point away from its advantages: rounding, and what is certainly none. */
+/** Squared share of a group's scores pointing away from its advantages: rounding error, and a certain mismatch. */
 const parallel = 1e-8;
 const apart = 1e-6;
-/** A weight that is known less well than this is not known. */
+/** A weight with a larger uncertainty is undetermined. */
 const precision = 1e-3;
 
 export function recordedWeights(
@@ -58,7 +58,7 @@ export function recordedWeights(
 	const sizes = sizesOf(functions, totals, centered);
 	const order = orderOf(centered, sizes);
 	const advantagesFit = order === null ? null : order.fits;
-	// Directions, in units of the functions' sizes, in which advantages leave the weights open.
+	// Directions, in units of the functions' scales, in which advantages leave the weights undetermined.
 	const open = order?.fits ? order.open : ones.map((_, i) => ones.map((_, j) => Number(i === j)));
 	const fromTotals = solve(totals, open, sizes);
 	if (fromTotals?.fits) {
@@ -78,11 +78,11 @@ export function recordedWeights(
 		: { ...ratio, scaled: false, totalsFit, advantagesFit };
 }
 
-/** Scores and advantages without the means of their group. */
+/** Scores and advantages minus the mean of their group. */
 interface CenteredGroup {
 	readonly scores: readonly (readonly number[])[];
 	readonly advantages: readonly number[];
-	/** Of the advantages. */
+	/** Norm of the advantages. */
 	readonly length: number;
 }
 
@@ -101,7 +101,7 @@ function centeredGroup({ scores, advantages }: RecordedGroup): CenteredGroup | n
 	};
 }
 
-/** Typical size of what each function gives, so that all count alike; 1 for one that never gave anything. */
+/** Typical scale of each function, so that all count alike; 1 for a function that is always 0. */
 function sizesOf(functions: number, totals: readonly RecordedTotal[], groups: readonly CenteredGroup[]): number[] {
 	return Array.from({ length: functions }, (_, k) => {
 		const rms = (values: readonly number[]) =>
@@ -114,7 +114,9 @@ function sizesOf(functions: number, totals: readonly RecordedTotal[], groups: re
 	});
 }
 
-/** Which directions of weights give totals that point where the advantages do, in every group; null: no group tells. */
+/**
+ * Directions of weights whose totals are parallel to the advantages in every group; null if no group is informative.
+ */
 function orderOf(
 	groups: readonly CenteredGroup[],
 	sizes: readonly number[],
@@ -123,13 +125,13 @@ function orderOf(
 	const matrix = sizes.map(() => sizes.map(() => 0));
 	let told = 0;
 	for (const { scores, advantages, length } of groups) {
-		// What rounding leaves of equal totals points anywhere.
+		// Equal totals leave only rounding noise, with an arbitrary direction.
 		if (length > 0 && length < longest * 1e-2) continue;
 		const scaled = scores.map((row) => row.map((value, k) => value / (sizes[k] as number)));
 		const square = scaled.reduce((sum, row) => sum + row.reduce((all, value) => all + value * value, 0), 0);
 		if (square === 0) continue;
 		told++;
-		// Of equal advantages any difference of totals points away.
+		// If advantages are equal, any difference of totals points away.
 		const along = sizes.map((_, k) =>
 			length === 0
 				? 0
@@ -154,7 +156,7 @@ interface Solution {
 	readonly determined: boolean[];
 }
 
-/** The weights nearest to 1 each that give the totals, among those that `open` spans; null: no totals. */
+/** The weights closest to 1 that reproduce the totals, within the span of `open`; null without totals. */
 function solve(
 	totals: readonly RecordedTotal[],
 	open: readonly (readonly number[])[],
@@ -202,7 +204,7 @@ function solve(
 	return { fits: fits(weights), weights, determined };
 }
 
-/** How much each weight may be off; Infinity: its direction is not determined. */
+/** Uncertainty of each weight; Infinity if its direction is undetermined. */
 function errorsOf(
 	{ values, vectors }: Eigen,
 	known: readonly boolean[],
@@ -221,25 +223,25 @@ function errorsOf(
 	});
 }
 
-/** The shortest decimal within what a weight may be off, where that is no chance. */
+/** The shortest decimal within the uncertainty of a weight, unless that is a coincidence. */
 function plainNumber(weight: number, error: number): number {
 	for (let digits = 0; digits <= 6; digits++) {
 		const tolerance = Math.max(4 * error, 1e-9);
 		if (tolerance > 0.02 * 10 ** -digits) return weight;
-		// Without the sign of a zero.
+		// Avoids negative zero.
 		const plain = Number(weight.toFixed(digits)) + 0;
 		if (Math.abs(plain - weight) <= tolerance) return plain;
 	}
 	return weight;
 }
 
-/** Weights up to their common factor; null: what advantages leave open has no positive direction. */
+/** Weights up to a common factor; null if the advantages leave no positive direction. */
 function proportions(
 	open: readonly (readonly number[])[],
 	sizes: readonly number[],
 	groups: readonly CenteredGroup[],
 ): Pick<RecordedWeights, 'weights' | 'determined'> | null {
-	// A function that gave the same within every group changes no order, whatever its weight.
+	// A function that is constant within every group does not affect the order, whatever its weight.
 	const active = sizes.map((_, k) => groups.some(({ scores }) => scores.some((row) => row[k] !== 0)));
 	const telling = open.filter((direction) => direction.some((part, k) => active[k] && Math.abs(part) > 1e-6));
 	const start = telling.map((direction) => direction.reduce((sum, part, k) => sum + part * (sizes[k] as number), 0));

@@ -6,9 +6,9 @@ import { type RewardSample, thinkingOf } from './rewardSample.ts';
 type Options = Pick<RewardEntry<'reflection'>, 'behaviours' | 'mode' | 'cap' | 'perPhrase'>;
 
 /**
- * How much the thinking shows of the behaviors that go with reasoning (Gandhi et al. 2025): marks up to a cap, as a share of
- * it. Words are counted, not deeds, so keep its weight small: without the cap, and the limit on each phrase, "wait, wait,
- * wait" would be the best thinking of all. Nothing outside the thinking counts; 0 without thinking.
+ * Measures reasoning behaviors in the thinking (Gandhi et al. 2025): marks up to a cap, as a share of it. It counts
+ * words, not deeds, so keep its weight small: without the cap and the limit per phrase, "wait, wait, wait" would score
+ * best. Text outside the thinking is ignored; 0 without thinking.
  */
 export function reflectionReward(sample: RewardSample, options: Options, tags: TraceTags): number {
 	const thinking = thinkingOf(sample, tags);
@@ -22,7 +22,7 @@ export function reflectionReward(sample: RewardSample, options: Options, tags: T
 		times.set(phrase, before + 1);
 		if (before < options.perPhrase) marks++;
 	}
-	// A density over less than a thousand characters would make a single word enough.
+	// For a density over fewer than a thousand characters, a single word would be enough.
 	const amount = options.mode === 'count' ? marks : marks / Math.max(1, thinking.length / 1000);
 	return Math.min(options.cap, amount) / options.cap;
 }

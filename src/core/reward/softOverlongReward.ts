@@ -6,8 +6,8 @@ import { lengthOf } from './textLength.ts';
 type Options = Pick<RewardEntry<'soft-overlong'>, 'maxLength' | 'cacheLength' | 'unit' | 'of'>;
 
 /**
- * DAPO's soft overlong punishment (Yu et al. 2025, equation 13): 0 up to L_max - L_cache, then a straight line down to -1
- * at L_max, and -1 beyond. To be added to accuracy.
+ * DAPO's soft overlong penalty (Yu et al. 2025, equation 13): 0 up to L_max - L_cache, then linear down to -1 at L_max,
+ * and -1 beyond. Meant to be added to accuracy.
  */
 export function softOverlongReward(sample: RewardSample, options: Options, tags: TraceTags): number {
 	const length = lengthOf(sample, options, tags) ?? 0;

@@ -1,4 +1,4 @@
-/** Eigenvalues, ascending, with their eigenvectors of length 1. */
+/** Eigenvalues, ascending, with their unit eigenvectors. */
 export interface Eigen {
 	readonly values: readonly number[];
 	/** `vectors[i]` belongs to `values[i]`. */

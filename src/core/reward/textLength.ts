@@ -11,8 +11,9 @@ function codePoints(text: string): number {
 }
 
 /**
- * The length of a text. Tokens are the embedded engine's, without end-of-sequence: a tag of the template is one, any other
- * character is one. They are counted on the text, so that a recorded rollout has the length that it had in training.
+ * The length of a text. Tokens are those of the embedded engine, without end-of-sequence: a template tag is one token,
+ * any other character is one. They are counted on the text, so that a recorded rollout has the same length as in
+ * training.
  */
 export function textLength(text: string, unit: LengthUnit, tags: TraceTags): number {
 	if (unit === 'words') return wordsOf(text).length;
@@ -22,13 +23,13 @@ export function textLength(text: string, unit: LengthUnit, tags: TraceTags): num
 	for (const tag of templateTags(tags).sort((a, b) => b.length - a.length)) {
 		const parts = rest.split(tag);
 		length -= (parts.length - 1) * (codePoints(tag) - 1);
-		// One character that no tag holds, so that what is left and right of a tag does not become another one.
+		// A character that occurs in no tag, so that the text around a removed tag does not form another one.
 		rest = parts.join('\0');
 	}
 	return length;
 }
 
-/** The length that a reward measures; null: it measures the thinking, and there is none. */
+/** The length measured by a reward; null if it measures the thinking and there is none. */
 export function lengthOf(
 	sample: RewardSample,
 	{ unit, of }: { readonly unit: LengthUnit; readonly of: LengthSection },

@@ -1,6 +1,6 @@
 /*
- * What a step of GRPO costs, from the size of the model and the numbers on the data sheet. An estimate for choosing machines:
- * it knows nothing of kernels, of stragglers, or of completions that end early.
+ * Estimates the cost of a GRPO step from the model size and data-sheet numbers, as a guide for choosing machines. It
+ * ignores kernels, stragglers, and completions that finish early.
  */
 
 export interface ModelShape {
@@ -8,7 +8,7 @@ export interface ModelShape {
 	readonly parameters: number;
 	readonly layers: number;
 	readonly width: number;
-	/** Heads that keys and values are kept for, and their size. */
+	/** Key and value heads, and their size. */
 	readonly keyValueHeads: number;
 	readonly headWidth: number;
 }
@@ -17,35 +17,38 @@ export interface Device {
 	readonly name: string;
 	/** Dense bfloat16 arithmetic, operations a second. */
 	readonly flops: number;
-	/** Of its memory, bytes a second. */
+	/** Memory bandwidth, bytes per second. */
 	readonly bandwidth: number;
 	/** Bytes. */
 	readonly memory: number;
-	/** To its neighbors in the machine, bytes a second in one direction. */
+	/** Link to the other devices of the machine, bytes per second in one direction. */
 	readonly link: number;
 }
 
 export interface Workload {
 	readonly prompts: number;
-	/** Completions of a prompt. */
+	/** Completions per prompt. */
 	readonly group: number;
 	readonly promptTokens: number;
-	/** Of a completion, on average. */
+	/** Mean per completion. */
 	readonly completionTokens: number;
-	/** Forward passes beside the update: 1 for the reference (beta > 0), 1 for old log-probabilities (several updates a batch). */
+	/**
+	 * Forward passes besides the update: 1 for the reference (beta > 0), 1 for old log-probabilities (several updates per
+	 * batch).
+	 */
 	readonly scoringPasses: number;
 	readonly checkpointing: boolean;
 }
 
-/** Shares of what the data sheet promises that are reached. */
+/** Achieved shares of data-sheet performance. */
 export interface Efficiency {
 	/** Model FLOPs utilization of forward and backward. */
 	readonly training: number;
-	/** Of the memory's bandwidth while decoding. */
+	/** Share of the memory bandwidth while decoding. */
 	readonly decoding: number;
 }
 
-/** Assumed for well-fed GPUs with vLLM; what a machine really reaches is measured by its first steps. */
+/** Assumed for well-utilized GPUs with vLLM; the first steps on a machine show the actual values. */
 export const usualEfficiency: Efficiency = { training: 0.35, decoding: 0.6 };
 
 const bytesPerWeight = 2;
@@ -56,16 +59,17 @@ export function keyValueBytes({ layers, keyValueHeads, headWidth }: ModelShape):
 }
 
 /**
- * Operations of a forward pass per token: 2 N (Kaplan et al. 2020, section 2.1) and 4 x layers x width x length for attention
- * (Chowdhery et al. 2022, appendix B; causal attention does half of it). Forward and backward together are three times that.
+ * Operations of a forward pass per token: 2 N (Kaplan et al. 2020, section 2.1) plus 4 x layers x width x length for
+ * attention (Chowdhery et al. 2022, appendix B; causal attention does half of it). Forward and backward together take
+ * three times that.
  */
 export function forwardFlops({ parameters, layers, width }: ModelShape, length: number): number {
 	return 2 * parameters + 4 * layers * width * length;
 }
 
 /**
- * Tokens a second of one device that decodes `rows` sequences at once: each step reads all weights and all keys and values
- * (memory), and does 2 N operations a row (arithmetic); the slower of the two counts (Pope et al. 2022, section 2).
+ * Tokens per second of one device that decodes `rows` sequences at once: each step reads all weights and all keys and
+ * values (memory), and does 2 N operations per row (arithmetic); the slower one counts (Pope et al. 2022, section 2).
  */
 export function decodeRate(
 	model: ModelShape,
@@ -81,8 +85,9 @@ export function decodeRate(
 }
 
 /**
- * Bytes of weights, gradients and AdamW's moments on each of `devices`: 18 a parameter in mixed precision (float32 weights,
- * a bfloat16 copy, float32 gradients, two float32 moments), shared out by FSDP (Rajbhandari et al. 2020, section 3; ZeRO-3).
+ * Bytes of weights, gradients and AdamW moments on each of `devices`: 18 per parameter in mixed precision (float32
+ * weights, a bfloat16 copy, float32 gradients, two float32 moments), sharded by FSDP (Rajbhandari et al. 2020, section
+ * 3; ZeRO-3).
  */
 export function stateBytes({ parameters }: ModelShape, devices: number): number {
 	return (18 * parameters) / devices;
@@ -93,13 +98,13 @@ export interface StepCost {
 	readonly generate: number;
 	readonly score: number;
 	readonly update: number;
-	/** Gathering and reducing weights and gradients between devices; overlapped in part, here not at all. */
+	/** Gathering and reducing weights and gradients between devices; partly overlapped in practice, here not at all. */
 	readonly communicate: number;
 	readonly total: number;
-	/** Completion tokens a second, generated while generating, and trained over the whole step. */
+	/** Completion tokens per second, generated during generation, and trained over the whole step. */
 	readonly generated: number;
 	readonly trained: number;
-	/** Bytes a device: state, and the keys and values of its rows. Activations come on top. */
+	/** Bytes per device: state, and the keys and values of its rows, without activations. */
 	readonly memory: number;
 }
 
@@ -116,7 +121,7 @@ export function stepCost(
 	const completions = rows * work.completionTokens;
 	const tokens = rows * length;
 	const perDevice = Math.max(1, rows / devices);
-	// On average half of a completion is there.
+	// On average half of a completion exists.
 	const seen = work.promptTokens + work.completionTokens / 2;
 	const rate = decodeRate(model, device, perDevice, seen, efficiency) * Math.min(devices, rows);
 	const generate = completions / rate;
@@ -149,7 +154,7 @@ export const knownModels: readonly ModelShape[] = [
 	{ name: '32B', parameters: 32.8 * giga, layers: 64, width: 5120, keyValueHeads: 8, headWidth: 128 },
 ];
 
-/** Of the makers' data sheets. */
+/** From the data sheets of the vendors. */
 export const knownDevices: readonly Device[] = [
 	{ name: 'RTX 4090', flops: 165 * tera, bandwidth: 1.008 * tera, memory: 24 * giga, link: 25 * giga },
 	{ name: 'A100 80 GB', flops: 312 * tera, bandwidth: 2.039 * tera, memory: 80 * giga, link: 300 * giga },

@@ -1,36 +1,36 @@
 import { Failure } from '../../base/failure.ts';
 
 export interface SlurmOptions {
-	/** Of the job. */
+	/** Name of the job. */
 	readonly name: string;
-	/** The prepared run folder, on a file system that all nodes see. */
+	/** The prepared run folder, on a file system shared by all nodes. */
 	readonly run: string;
-	/** Folder of the built programs, seen by all nodes. */
+	/** Folder of the built programs, shared by all nodes. */
 	readonly dist: string;
-	/** Node on the first node: a path there, or a name on PATH there. */
+	/** Node.js on the first node: a path, or a name on its PATH. */
 	readonly node: string;
-	/** The oldest Node that will do: `22.18.0`. */
+	/** Min Node.js version: `22.18.0`. */
 	readonly leastNode: string;
 	readonly python: string;
 	readonly nodes: number;
-	/** 0: on processors, one process a node. */
+	/** 0: CPU only, one process per node. */
 	readonly gpusPerNode: number;
 	readonly cpusPerNode: number;
-	/** As Slurm takes it: minutes, or [days-]hours:minutes:seconds. */
+	/** In Slurm syntax: minutes, or [days-]hours:minutes:seconds. */
 	readonly time: string;
 	readonly partition?: string;
 	readonly account?: string;
-	/** Memory of a node, such as 200G; default: Slurm's. */
+	/** Memory per node, such as 200G; default: that of Slurm. */
 	readonly memory?: string;
 }
 
-/** How long before its time is over a job is told, in seconds: the batch ends and a checkpoint is written. */
+/** Seconds before the time limit at which a job is notified: the batch finishes and a checkpoint is written. */
 const warningSeconds = 300;
 const port = 29_500;
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Fails with `invalid` for what a line of #SBATCH cannot carry. */
+/** Throws `invalid` for values that an #SBATCH line cannot represent. */
 function directive(name: string, value: string | number): string {
 	const text = String(value);
 	if (!/^[\w.:@/=+,-]+$/.test(text)) {
@@ -40,8 +40,8 @@ function directive(name: string, value: string | number): string {
 }
 
 /**
- * A script for sbatch: the run's driver on the first node, and torchrun on every node, whose rank 0 comes to it. Submitting it
- * again goes on from the newest checkpoint, and so does a job that Slurm puts back into its queue.
+ * A script for sbatch: the driver of the run on the first node, and torchrun on every node, whose rank 0 connects to
+ * it. Submitting it again resumes from the newest checkpoint, and so does a job that Slurm requeues.
  */
 export function slurmScript(options: SlurmOptions): string {
 	const {

@@ -1,5 +1,5 @@
 /**
- * Characters that change how text is read without being seen: C0 and C1 controls (but tab and line feed), soft hyphen,
+ * Invisible characters that change how text is read: C0 and C1 controls (except tab and line feed), soft hyphen,
  * bidirectional controls, zero-width characters, invisible operators, line and paragraph separators, fillers,
  * annotation and tag characters, lone surrogates. (Boucher and Anderson 2021, "Trojan Source".)
  */
@@ -63,7 +63,7 @@ export interface HiddenCharacter {
 	/** UTF-16 offsets in the text. */
 	readonly start: number;
 	readonly end: number;
-	/** What is shown in its place: `RLO`, or `U+2062` where there is no usual short name. */
+	/** Display label: `RLO`, or `U+2062` if there is no common short name. */
 	readonly label: string;
 }
 
@@ -72,7 +72,7 @@ const emojiAfter = /^\p{Extended_Pictographic}/u;
 const joiningScript =
 	/[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Mongolian}]\p{Mark}*$/u;
 
-/** Joiners inside emoji and in scripts that are written with them are text, not tricks. */
+/** Joiners inside emoji, and in scripts that use them, are legitimate. */
 function ordinary(text: string, at: number, code: number): boolean {
 	if (code === 13) return text.charCodeAt(at + 1) === 10;
 	const before = text.slice(Math.max(0, at - 6), at);

@@ -10,7 +10,7 @@ const fileSchema = v.looseObject({
 	model: v.looseObject({ type: v.literal('WordLevel'), vocab: v.record(v.string(), v.number()) }),
 });
 
-/** Reads a `tokenizer.json` that `renderTokenizerJson` wrote; throws `corrupt` or `invalid` for anything else. */
+/** Parses a `tokenizer.json` written by `renderTokenizerJson`; throws `corrupt` or `invalid` otherwise. */
 export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Tokenizer {
 	let value: unknown;
 	try {

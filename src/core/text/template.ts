@@ -3,23 +3,26 @@ import type { TemplateSpec } from '../../protocol/recipe.ts';
 
 export type TagPair = readonly [open: string, close: string];
 
-/** How a problem is put to the policy, and which tags its completion must carry. */
+/** How a problem is presented to the policy, and which tags its completion must contain. */
 export interface Template {
 	readonly name: string;
-	/** Text around the problem; `{prompt}` stands for it. */
+	/** Text around the problem, with the placeholder `{prompt}`. */
 	readonly prompt: string;
 	readonly think: TagPair | null;
 	readonly answer: TagPair | null;
-	/** The prompt is a user message, put by the chat template of the model; the pytorch engine's. */
+	/** Whether the prompt is a user message, to which the chat template of the model is applied (pytorch engine). */
 	readonly chat?: boolean | undefined;
-	/** The system message before it. */
+	/** A preceding system message. */
 	readonly system?: string | undefined;
 }
 
 const think: TagPair = ['<think>', '</think>'];
 const answer: TagPair = ['<answer>', '</answer>'];
 
-/** The conversation of DeepSeek-R1-Zero (Guo et al. 2025, table 1): structure only, no word about how to think. */
+/**
+ * The conversation of DeepSeek-R1-Zero (Guo et al. 2025, table 1): structure only, without instructions on how to
+ * think.
+ */
 const conversation =
 	'A conversation between User and Assistant. The user asks a question, and the Assistant solves it. ' +
 	'The assistant first thinks about the reasoning process in the mind and then provides the user with the answer. ' +
@@ -27,13 +30,13 @@ const conversation =
 	'i.e., <think> reasoning process here </think> <answer> answer here </answer>. User: {prompt}. Assistant: ';
 
 const templates: Readonly<Record<string, Template>> = {
-	/** The tags alone: small models spend no tokens on a conversation. */
+	/** Tags only: small models spend no tokens on a conversation. */
 	r1: { name: 'r1', prompt: '{prompt}', think, answer },
 	'r1-conversation': { name: 'r1-conversation', prompt: conversation, think, answer },
 	plain: { name: 'plain', prompt: '{prompt}', think: null, answer: null },
 };
 
-/** The template that a recipe names or spells out; throws `invalid` when a custom one cannot be told apart. */
+/** Resolves a named or custom template of a recipe; throws `invalid` if a custom one is ambiguous. */
 export function resolveTemplate(spec: TemplateSpec): Template {
 	if (typeof spec === 'string') return templates[spec] as Template;
 	const template: Template = {
@@ -58,7 +61,7 @@ export function resolveTemplate(spec: TemplateSpec): Template {
 	return template;
 }
 
-/** Every tag of the template, in the order in which a completion must show them. */
+/** All template tags, in the required order. */
 export function templateTags(template: Pick<Template, 'think' | 'answer'>): string[] {
 	return [...(template.think ?? []), ...(template.answer ?? [])];
 }
@@ -68,8 +71,9 @@ export function renderPrompt(template: Template, problem: string): string {
 }
 
 /**
- * The completion that a worked problem teaches, without end-of-sequence: `<think>solution</think><answer>answer</answer>`.
- * Without answer tags the answer is what follows the thinking; without think tags the solution is left out.
+ * The training completion of a worked problem, without end-of-sequence:
+ * `<think>solution</think><answer>answer</answer>`. Without answer tags, the answer follows the thinking; without think
+ * tags, the solution is omitted.
  */
 export function renderCompletion(
 	template: Template,

@@ -4,30 +4,30 @@ import { renderTokenizerJson } from './tokenizerJson.ts';
 
 export { bosToken, eosToken, padToken, specialTokens } from './specialTokens.ts';
 
-/** A tokenizer over whole symbols: specials, then template tags, then single characters (code points). */
+/** A tokenizer over whole symbols: special tokens, then template tags, then single characters (code points). */
 export interface Tokenizer {
 	/** Symbol of each id. */
 	readonly symbols: readonly string[];
-	/** The template's tags: the ids after the specials. */
+	/** Template tags, whose ids follow the special tokens. */
 	readonly tags: readonly string[];
 	/** Number of ids. */
 	readonly size: number;
 	/**
-	 * Ids of a text. Specials and tags in the text become their one token (the longest that fits, as Hugging Face does).
-	 * Throws `invalid` naming the first symbol that the vocabulary lacks.
+	 * Encodes a text. Special tokens and tags in the text become a single token (longest match, as in Hugging Face).
+	 * Throws `invalid`, naming the first symbol missing from the vocabulary.
 	 */
 	encode(text: string): number[];
-	/** bos, then the text: what the policy continues. */
+	/** bos followed by the text, which the policy continues. */
 	encodePrompt(text: string): number[];
-	/** Text of ids, without pad, bos and eos unless `keepSpecials`. An id out of range throws `invalid`. */
+	/** Decodes ids, without pad, bos and eos unless `keepSpecials`. Throws `invalid` for an id out of range. */
 	decode(ids: ArrayLike<number>, options?: { readonly keepSpecials?: boolean }): string;
-	/** The first symbol that `encode` would not know; null: it knows them all. */
+	/** The first symbol unknown to `encode`; null if there is none. */
 	unknownIn(text: string): string | null;
-	/** The text of a `tokenizer.json` that Hugging Face `tokenizers` loads and that encodes identically. */
+	/** A `tokenizer.json` that Hugging Face `tokenizers` loads and that encodes identically. */
 	toTokenizerJson(): string;
 }
 
-/** @param characters single code points, each once */
+/** @param characters single code points, without duplicates */
 export function createTokenizer(tags: readonly string[], characters: readonly string[]): Tokenizer {
 	const symbols: readonly string[] = [...specialTokens, ...tags, ...characters];
 	const ids = new Map(symbols.map((symbol, id) => [symbol, id]));
@@ -40,7 +40,7 @@ export function createTokenizer(tags: readonly string[], characters: readonly st
 	const whole = wholeTokens([...specialTokens, ...tags]);
 	const lastTag = specialTokens.length + tags.length;
 
-	/** The length of the symbol at a position; its id comes with it, or undefined. */
+	/** The length of the symbol at a position, with its id if known. */
 	const symbolAt = (text: string, at: number): string => {
 		for (const token of whole.get(text.charCodeAt(at)) ?? []) if (text.startsWith(token, at)) return token;
 		return String.fromCodePoint(text.codePointAt(at) as number);
@@ -88,7 +88,7 @@ export function createTokenizer(tags: readonly string[], characters: readonly st
 	};
 }
 
-/** Tokens of several characters by their first code unit, the longest first. */
+/** Multi-character tokens by their first code unit, longest first. */
 function wholeTokens(tokens: readonly string[]): Map<number, string[]> {
 	const byFirst = new Map<number, string[]>();
 	for (const token of tokens) {

@@ -1,10 +1,10 @@
 import { bosToken, specialTokens } from './specialTokens.ts';
 
 /**
- * A `tokenizer.json` of Hugging Face `tokenizers`: a WordLevel model over single characters, specials and tags as added
- * tokens. `encode(text)` there prepends bos; with `add_special_tokens=False` it equals `Tokenizer.encode`.
- *
- * @param tagEnd ids below it are specials and tags
+ * Renders a `tokenizer.json` for Hugging Face `tokenizers`: a WordLevel model over single characters, with special
+ * tokens and tags as added tokens. Its `encode(text)` prepends bos; with `add_special_tokens=False` it equals
+ * `Tokenizer.encode`.
+ * @param tagEnd ids below it are special tokens and tags
  */
 export function renderTokenizerJson(symbols: readonly string[], tagEnd: number): string {
 	const added = symbols.slice(0, tagEnd).map((content, id) => ({
@@ -14,7 +14,7 @@ export function renderTokenizerJson(symbols: readonly string[], tagEnd: number):
 		lstrip: false,
 		rstrip: false,
 		normalized: false,
-		// Tags are text for whoever reads a completion: only specials are left out when decoding.
+		// Tags are part of the text of a completion: only special tokens are skipped when decoding.
 		special: id < specialTokens.length,
 	}));
 	const bos = specialTokens[bosToken];

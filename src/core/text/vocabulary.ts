@@ -2,16 +2,15 @@ import { Failure } from '../../base/failure.ts';
 import { type Template, templateTags } from './template.ts';
 import { createTokenizer, specialTokens, type Tokenizer } from './tokenizer.ts';
 
-/** The most symbols a vocabulary may have: character tokenizers of any script fit. */
+/** Max symbols of a vocabulary: fits character tokenizers of any script. */
 export const maxVocabulary = 65_536;
 
 const characterOrder = (a: string, b: string) => (a.codePointAt(0) as number) - (b.codePointAt(0) as number);
 
 /**
- * The vocabulary for a template and the characters of a dataset: specials, tags, then characters by code point, so that
- * the same characters give the same ids in whatever order they were met.
- *
- * @param characters single characters or texts; their code points are taken
+ * Builds the vocabulary for a template and the characters of a dataset: special tokens, tags, then characters by code
+ * point, so that the same characters give the same ids regardless of order.
+ * @param characters single characters or texts; their code points are used
  */
 export function buildTokenizer(template: Template, characters: Iterable<string>): Tokenizer {
 	const tags = templateTags(template);

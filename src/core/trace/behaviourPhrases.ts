@@ -3,8 +3,8 @@ import type { Behaviour } from './behaviorNames.ts';
 type Phrases = Readonly<Record<Behaviour, readonly string[]>>;
 
 /**
- * Phrases by which a behavior shows in English text: fixed texts without repetition, so that a search is linear. They are
- * what the reflection reward counts, so that they do not change from one version to the next without a word about it.
+ * English phrases that indicate a behavior: fixed texts without repetition, so that searching is linear. The reflection
+ * reward counts them, so changes must be announced.
  */
 export const englishPhrases: Phrases = {
 	verification: [
@@ -141,8 +141,8 @@ export const englishPhrases: Phrases = {
 };
 
 /**
- * The same in other languages, where a phrase is a set one that says little else. Scripts without blanks have no ends of
- * words, so that theirs are two characters at least. A language that is not here shows no behaviors.
+ * The same for other languages, restricted to unambiguous set phrases. Scripts without spaces have no word boundaries,
+ * so their phrases have at least two characters. In languages not listed, no behaviors are found.
  */
 export const otherPhrases: Readonly<Record<'zh' | 'de' | 'fr' | 'es' | 'ru', Phrases>> = {
 	zh: {

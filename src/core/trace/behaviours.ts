@@ -5,7 +5,7 @@ import type { Span, Trace } from './trace.ts';
 
 export interface BehaviourMark extends Span {
 	readonly behaviour: Behaviour;
-	/** What the mark means, for people. */
+	/** Description for display. */
 	readonly title: string;
 }
 
@@ -23,8 +23,8 @@ for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
 }
 
 /**
- * Finds phrases, which hold nothing that a pattern would take for its own. The longest phrase wins where several start; words
- * are whole, but in scripts that write without blanks.
+ * Builds a pattern from phrases, which contain no regex syntax. The longest phrase wins if several start at the same
+ * place; only whole words match, except in scripts without spaces.
  */
 function patternOf(lists: readonly Readonly<Record<Behaviour, readonly string[]>>[]): RegExp {
 	const all = [...new Set(lists.flatMap((list) => behaviours.flatMap((behaviour) => list[behaviour])))];
@@ -47,12 +47,12 @@ const patterns = {
 const mostMarks = 10_000;
 
 /**
- * Where the behaviors show, in order and without overlaps, at most 10,000. Offsets are UTF-16 code units of `text`. The
- * thinking is searched when the trace has some, else the whole text (a template without tags).
+ * Finds behaviors, in order and without overlaps, at most 10,000. Offsets are UTF-16 code units of `text`. Searches the
+ * thinking if the trace has any, otherwise the whole text (a template without tags).
  *
- * A list of phrases is a rough measure: it finds what is said, not what is done. A thinking can check its result without a
- * word of it, and "wait" can be empty; Gandhi et al. let a language model judge. So the counts compare rollouts of one run
- * with each other; they are no score, and in languages without a list they are 0.
+ * A phrase list is a rough measure: it finds what is said, not what is done. Thinking can check a result without saying
+ * so, and "wait" can be empty; Gandhi et al. used a language model as judge. The counts serve to compare rollouts
+ * within a run; they are not a score, and they are 0 in languages without a list.
  * @param languages `all`: English, Chinese, German, French, Spanish and Russian phrases
  */
 export function findBehaviours(
@@ -74,7 +74,7 @@ export function findBehaviours(
 	return marks;
 }
 
-/** How often each behavior shows. */
+/** Counts each behavior. */
 export function countBehaviours(marks: readonly BehaviourMark[]): Record<Behaviour, number> {
 	const counts = Object.fromEntries(behaviours.map((behaviour) => [behaviour, 0])) as Record<Behaviour, number>;
 	for (const { behaviour } of marks) counts[behaviour]++;

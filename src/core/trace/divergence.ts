@@ -1,13 +1,13 @@
-/** Where two completions part. */
+/** Where two completions diverge. */
 export interface Divergence {
-	/** Tokens (or characters, see the function) that both begin with. */
+	/** Length of the common prefix in tokens (or characters, see the function). */
 	readonly common: number;
-	/** UTF-16 code units of that beginning in the first and in the second completion. */
+	/** Length of that prefix in UTF-16 code units, in the first and in the second completion. */
 	readonly start: number;
 	readonly otherStart: number;
 }
 
-/** How many entries two lists have in common at their beginning. */
+/** Length of the common prefix of two lists. */
 export function commonPrefix(a: ArrayLike<string>, b: ArrayLike<string>): number {
 	const most = Math.min(a.length, b.length);
 	let n = 0;
@@ -16,8 +16,9 @@ export function commonPrefix(a: ArrayLike<string>, b: ArrayLike<string>): number
 }
 
 /**
- * The first token in which two completions differ; null: they are the same tokens. A completion that ends where the other
- * goes on parts from it at its end. Where the same text was cut into other tokens, they part at the first of these.
+ * The first token at which two completions differ; null if they have the same tokens. A completion that ends where the
+ * other one continues diverges at its end. If the same text was tokenized differently, they diverge at the first
+ * differing token.
  */
 export function tokenDivergence(a: readonly string[], b: readonly string[]): Divergence | null {
 	const common = commonPrefix(a, b);
@@ -27,13 +28,13 @@ export function tokenDivergence(a: readonly string[], b: readonly string[]): Div
 	return { common, start, otherStart: start };
 }
 
-/** As {@link tokenDivergence} by code points: for completions whose tokens were not recorded. */
+/** As {@link tokenDivergence} by code points, for completions without recorded tokens. */
 export function textDivergence(a: string, b: string): Divergence | null {
 	if (a === b) return null;
 	const most = Math.min(a.length, b.length);
 	let start = 0;
 	while (start < most && a.charCodeAt(start) === b.charCodeAt(start)) start++;
-	// Both halves of a pair are one character: it differs as a whole.
+	// A surrogate pair is one character, which differs as a whole.
 	if (start > 0 && isHigh(a.charCodeAt(start - 1)) && (isLow(a, start) || isLow(b, start))) start--;
 	let common = 0;
 	for (const _ of a.slice(0, start)) common++;

@@ -4,22 +4,22 @@ import { statedAnswers, withoutLongBlanks } from '../math/statedAnswer.ts';
 import { parseTrace, soleAnswer } from './parseTrace.ts';
 import type { Span, TraceTags } from './trace.ts';
 
-/** What the thinking concludes against what is answered. */
+/** Compares the conclusion of the thinking with the answer. */
 export interface Faithfulness {
 	readonly agrees: boolean;
-	/** The last conclusion of the thinking, and where it stands in the completion (UTF-16 code units). */
+	/** The last conclusion of the thinking, and its position in the completion (UTF-16 code units). */
 	readonly concluded: string;
 	readonly concludedAt: Span;
 	readonly answer: string;
 	readonly answerAt: Span;
 }
 
-/** Whether two statements of an answer are the same; null: it cannot be told. */
+/** Whether two stated answers are equal; null if unknown. */
 export type SameAnswer = (concluded: string, answer: string) => boolean | null;
 
 /**
- * Exact texts and plain numbers, in microseconds and without a parser. Of two that are neither it says nothing:
- * `createMathComparer` (src/rewards/mathVerifier.ts) compares those as the accuracy reward does.
+ * Compares exact texts and plain numbers, in microseconds and without a parser. null for anything else:
+ * `createMathComparer` (src/rewards/mathVerifier.ts) compares those like the accuracy reward.
  */
 export const samePlainAnswer: SameAnswer = (concluded, answer) => {
 	if (normaliseAnswer(concluded) === normaliseAnswer(answer)) return true;
@@ -29,27 +29,27 @@ export const samePlainAnswer: SameAnswer = (concluded, answer) => {
 	return value === null ? null : value === 1;
 };
 
-/** Longer answers are no values to compare. */
+/** Longer answers are not values to compare. */
 const longest = 400;
-/** A conclusion stands at the end; what is before it is work. */
+/** A conclusion is at the end; earlier text is work. */
 const lookedAt = 4000;
 
 /** `3 * 12 + 1 = 37` at the end, without words. */
 const lastEquation = /=\s*([^=\s][^=\n]{0,80}?)\s*[.!]?\s*$/;
 
-/** What stands before the right side of an equation between values, `3 + 4 =`; after `x =` stands a conclusion. */
+/** Text before the right side of an equation between values, `3 + 4 =`; after `x =`, a conclusion follows. */
 const equation = /[\d)\]}]\s*\\?[)\]$]?\s*=\s*\$?$/;
 
-/** What stands before the equals sign where the value of the unknown is stated: `x =`, `total =`. */
+/** Text before the equals sign of a stated unknown: `x =`, `total =`. */
 const unknown = /(?:^|[^\p{L}\p{N}_+*/^-])(?:[a-zA-Z]|answer|result|total|sum)\s*$/iu;
 
 interface Reading {
 	readonly text: string;
-	/** Whether it is a statement of the result: a last equation may be one step of several. */
+	/** Whether it states the result: a final equation may be just one step of several. */
 	readonly certain: boolean;
 }
 
-/** What the end of a thinking may state as its result, the most literal first. */
+/** Possible results stated at the end of the thinking, most literal first. */
 function conclusions(end: string): Reading[] {
 	const readings: Reading[] = [];
 	const add = (raw: string, certain: boolean) => {
@@ -62,12 +62,12 @@ function conclusions(end: string): Reading[] {
 	for (const reading of statedAnswers(end)) if (reading !== end.trim()) add(reading, true);
 	const last = lastEquation.exec(end);
 	if (last?.[1] !== undefined) add(last[1], unknown.test(end.slice(Math.max(0, last.index - 40), last.index)));
-	// A thinking that is nothing but a value.
+	// Thinking that is nothing but a value.
 	if (end.length <= longest && isValue(end.trim())) add(end, /^\s*[-+]?[\d.,/]+\s*$/.test(end));
 	return readings;
 }
 
-/** A number, a formula, a letter, an amount with one word as its unit; no sentence. */
+/** A number, a formula, a letter, or an amount with a one-word unit; not a sentence. */
 function isValue(text: string): boolean {
 	const words = text.replace(/\\[a-zA-Z]+/g, ' ').match(/\p{L}{2,}/gu) ?? [];
 	return words.length === 0 || (words.length === 1 && /\d/.test(text));
@@ -80,18 +80,18 @@ const tidy = (text: string) =>
 		.replace(/^\$([^$]*)\$$/, '$1')
 		.trim();
 
-/** In a text, the last place of a part of it that was read out of it; the whole where the reading has other characters. */
+/** The last occurrence of an extracted part in a text; the whole span if the extraction changed characters. */
 function placeOf(part: string, text: string, within: Span): Span {
 	const at = text.lastIndexOf(part, within.end - part.length);
 	return at < within.start ? within : { start: at, end: at + part.length };
 }
 
 /**
- * Whether a completion answers what its thinking concludes: the conclusion at the end of the thinking (as the accuracy
- * reward reads answers out of text: a box, "the answer is", the last statement, else the last equation) against the one
- * answer that is given. They disagree only when both are values and `same` says that they differ; a last equation alone
- * can be one step of several, so it can agree and not disagree. null when it cannot be told: no thinking, no or several
- * answers, nothing that is concluded. It compares values; it does not say whether the thinking led to the answer.
+ * Checks whether a completion answers what its thinking concludes: the conclusion at the end of the thinking (parsed
+ * like answers of the accuracy reward: a box, "the answer is", the last statement, otherwise the last equation) against
+ * the single given answer. They disagree only if both are values and `same` reports a difference; a final equation
+ * alone may be one step of several, so it can agree but not disagree. null if unknown: no thinking, no or several
+ * answers, or no conclusion. It compares values; it does not judge whether the thinking led to the answer.
  */
 export function checkFaithfulness(
 	completion: string,

@@ -4,14 +4,14 @@ export interface TextMatch {
 }
 
 /**
- * A pattern that finds a text as it stands, whatever its case. By simple case folding, so that a match is as long as what
- * it matches: `i` finds `I`, but `ss` does not find `ß`.
+ * A pattern that finds a literal text case-insensitively. It uses simple case folding, so that a match has the same
+ * length: `i` finds `I`, but `ss` does not find `ß`.
  */
 export function textPattern(text: string): RegExp {
 	return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu');
 }
 
-/** Where a text occurs, whatever its case, without overlaps; at most `limit` places. An empty text occurs nowhere. */
+/** Non-overlapping, case-insensitive occurrences of a text, up to `limit`. An empty text never occurs. */
 export function findText(haystack: string, text: string, limit = 10_000): TextMatch[] {
 	const matches: TextMatch[] = [];
 	if (text === '') return matches;

@@ -1,7 +1,7 @@
 import { closedClassWords } from '../reward/languageWords.ts';
 import type { Span } from './trace.ts';
 
-/** Scripts by their Unicode names, as far as reasoning models write them. */
+/** Unicode scripts that reasoning models write. */
 const scripts = [
 	'Latin',
 	'Cyrillic',
@@ -18,17 +18,17 @@ const scripts = [
 ] as const;
 type Script = (typeof scripts)[number];
 
-/** A stretch of text in another script, or in another language of the same script, than the rest. */
+/** A stretch of text in a different script, or in a different language of the same script, than the rest. */
 export interface ForeignStretch extends Span {
-	/** "Han", or for a language "fr". */
+	/** "Han", or a language code such as "fr". */
 	readonly of: string;
 	readonly kind: 'script' | 'language';
 }
 
 export interface LanguageMix {
-	/** The script of most letters; null: there are none. Japanese is told from Chinese by its kana. */
+	/** The majority script; null if there are no letters. Kana distinguish Japanese from Chinese. */
 	readonly script: string | null;
-	/** The language of most sentences, where closed-class words tell it; null: they do not. */
+	/** The majority language, if function words identify it; otherwise null. */
 	readonly language: string | null;
 	/** Share of letters in stretches of another script or language, 0..1. */
 	readonly foreign: number;
@@ -36,18 +36,21 @@ export interface LanguageMix {
 	readonly stretches: readonly ForeignStretch[];
 }
 
-/** Code, formulas and addresses have no language. Every repetition is bounded or ends at its first end: linear. */
+/**
+ * Code, formulas and URLs have no language. Every repetition is bounded or ends at its first terminator, so matching is
+ * linear.
+ */
 const notProse =
 	/```[\s\S]*?```|`[^`\n]{1,500}`|\$\$[\s\S]{1,2000}?\$\$|\$[^$\n]{1,500}\$|\\\((?:(?!\\\()[^\n]){0,500}?\\\)|\\\[(?:(?!\\\[)[\s\S]){0,2000}?\\\]|https?:\/\/\S+|\\[A-Za-z]+|<\/?[a-z_]{1,30}>/g;
 
-/** A word of one script. One letter alone is a variable or a unit, but in scripts whose characters are words. */
+/** A word of one script. A single letter is a variable or a unit, except in scripts whose characters are words. */
 const words = new RegExp(
 	scripts.map((script) => `(?<${script}>\\p{Script=${script}}[\\p{Script=${script}}\\p{M}’']*)`).join('|'),
 	'gu',
 );
 const wordCharacters: readonly Script[] = ['Han', 'Hiragana', 'Katakana', 'Thai'];
 
-/** Characters that are looked at: enough to tell. */
+/** Max characters examined. */
 const most = 200_000;
 const mostStretches = 10_000;
 
@@ -64,7 +67,7 @@ function findWords(text: string, from: number): Word[] {
 		const script = scripts.find((name) => match.groups?.[name] !== undefined) as Script;
 		if (match[0].length < 2 && !wordCharacters.includes(script)) continue;
 		const kana = script === 'Hiragana' || script === 'Katakana';
-		// With kana about, Han is Japanese as well: they are one script to a reader.
+		// If there are kana, Han counts as Japanese as well.
 		const name = kana || (japanese && script === 'Han') ? 'Japanese' : script;
 		const start = from + match.index;
 		found.push({
@@ -93,10 +96,10 @@ function tally<T>(items: Iterable<T>, name: (item: T) => string | null, weight: 
 }
 
 const sentenceEnd = /[.!?;:\n]/;
-/** By how many closed-class words a sentence must be more another language's than the text's own. */
+/** By how many function words a sentence must favor another language over the text's own. */
 const margin = 3;
 
-/** Latin words in sentences: they end where a mark or a line does. */
+/** Latin words grouped into sentences, which end at punctuation or line breaks. */
 function sentencesOf(latin: readonly Word[], text: string, from: number): Word[][] {
 	const sentences: Word[][] = [];
 	let last: Word | null = null;
@@ -121,11 +124,11 @@ function hits(sentence: readonly Word[]): Map<string, number> {
 }
 
 /**
- * Where a text changes its script or language, as the thinking of models that are trained by reward alone does (DeepSeek-R1,
- * section 2.2.4). Scripts are certain. Languages that share the Latin script are told by their closed-class words (of
- * English, German, French, Spanish, Italian, Portuguese, Dutch) and by whole sentences, and only by a clear margin, so that
- * short changes are missed rather than made up. Code, formulas and single letters are left out. Of a longer text the first
- * 200,000 characters are looked at.
+ * Finds where a text changes script or language, as in the thinking of models trained by reward alone (DeepSeek-R1,
+ * section 2.2.4). Scripts are certain. Languages in Latin script are distinguished by function words (of English,
+ * German, French, Spanish, Italian, Portuguese, Dutch), by whole sentences and by a clear margin, so that short changes
+ * are missed rather than invented. Code, formulas and single letters are ignored. Only the first 200,000 characters are
+ * examined.
  */
 export function findLanguageMix(whole: string, span: Span = { start: 0, end: whole.length }): LanguageMix {
 	const text = whole.slice(span.start, Math.min(span.end, span.start + most));

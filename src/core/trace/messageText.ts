@@ -1,24 +1,24 @@
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
 
-/** A tool call of an assistant's message; `arguments` as text: JSON where it is JSON. */
+/** A tool call of an assistant message; `arguments` as text: JSON if it is JSON. */
 export interface ToolCall {
-	/** null: none was recorded. */
+	/** null if not recorded. */
 	readonly id: string | null;
 	readonly name: string;
 	readonly arguments: string;
 }
 
-/** A chat message with its parts told apart. */
+/** A chat message split into its parts. */
 export interface Turn {
 	readonly role: string;
-	/** Of the speaker or the tool; null: none was recorded. */
+	/** Name of the speaker or the tool; null if not recorded. */
 	readonly name: string | null;
 	/** `reasoning_content` of the message; thinking in tags stays in the content. */
 	readonly thinking: string | null;
 	readonly content: string;
 	readonly calls: readonly ToolCall[];
-	/** Of a tool's result: the call that it answers. */
+	/** For tool results: the id of the call. */
 	readonly callId: string | null;
 }
 
@@ -34,7 +34,7 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * A tool call in the forms that trainers write: OpenAI's `{id, function: {name, arguments}}`, flat `{id, name, arguments}`,
+ * A tool call in the formats of trainers: OpenAI's `{id, function: {name, arguments}}`, flat `{id, name, arguments}`,
  * or either as JSON text; arguments as JSON text or as an object.
  */
 function toolCall(value: unknown): ToolCall {
@@ -52,7 +52,7 @@ function toolCall(value: unknown): ToolCall {
 	};
 }
 
-/** The parts of messages, in their order. */
+/** Splits messages into their parts, in order. */
 export function turnsOf(messages: readonly Message[]): Turn[] {
 	return messages.map((message) => {
 		const { role, content, reasoning_content: thinking, tool_calls: calls, tool_call_id: callId, name } = message;
@@ -76,8 +76,8 @@ function turnText({ thinking, content, calls }: Turn): string {
 }
 
 /**
- * A prompt or completion as one text. Of several messages each is headed by its role. Thinking that was recorded apart
- * stands in think tags before the content, as the chat templates of DeepSeek-R1 and Qwen3 write it.
+ * A prompt or completion as one text. Several messages are headed by their roles. Separately recorded thinking is put
+ * in think tags before the content, as in the chat templates of DeepSeek-R1 and Qwen3.
  */
 export function messageText(value: RolloutLine['completion']): string {
 	if (typeof value === 'string') return value;
@@ -87,7 +87,7 @@ export function messageText(value: RolloutLine['completion']): string {
 	return turns.map((turn) => `${turn.role}:\n${turnText(turn)}`).join('\n\n');
 }
 
-/** Whether a completion is more than one assistant's text: it is to be shown turn by turn. */
+/** Whether a completion is more than a single assistant text and should be shown by turn. */
 export function hasTurns(value: RolloutLine['completion']): value is Message[] {
 	if (typeof value === 'string') return false;
 	const [only] = value;

@@ -10,7 +10,7 @@ import {
 
 const maxFaults = 100;
 
-/** What a completion of the template must show, in order. */
+/** The tags a completion must contain, in order. */
 interface Expected {
 	readonly section: TagMark['section'];
 	readonly kind: TagMark['kind'];
@@ -34,10 +34,10 @@ function expectedTags(tags: TraceTags): Expected[] {
 	return list;
 }
 
-/** What is looked for, made once for the tags of a template: a batch takes apart thousands of completions by it. */
+/** Precomputed search for the tags of a template, because a batch parses thousands of completions. */
 interface TagSearch {
 	readonly expected: readonly Expected[];
-	/** null: there is nothing to find. */
+	/** null if there is nothing to search for. */
 	readonly pattern: RegExp | null;
 	readonly byText: ReadonlyMap<string, Expected>;
 }
@@ -60,7 +60,7 @@ function searchOf(tags: TraceTags): TagSearch {
 	return search;
 }
 
-/** Every occurrence of every tag, in order; where two tags fit at one place, the longer one. Linear in the text. */
+/** Every occurrence of every tag, in order; the longer one if two match at the same place. Linear in the text. */
 function findTags(text: string, { pattern, byText }: TagSearch): TagMark[] {
 	const marks: TagMark[] = [];
 	if (pattern === null) return marks;
@@ -68,12 +68,12 @@ function findTags(text: string, { pattern, byText }: TagSearch): TagMark[] {
 	for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
 		const { section, kind } = byText.get(match[0]) as Expected;
 		marks.push({ section, kind, start: match.index, end: match.index + match[0].length });
-		if (match[0] === '') pattern.lastIndex++; // a tag without text is found everywhere, once
+		if (match[0] === '') pattern.lastIndex++; // An empty tag matches everywhere.
 	}
 	return marks;
 }
 
-/** From the first opening tag to its closing tag, or, unclosed, to the next tag or the end. */
+/** From the first opening tag to its closing tag or, if unclosed, to the next tag or the end. */
 function sectionSpan(section: TagMark['section'], marks: readonly TagMark[], length: number): Span | null {
 	const first = marks.findIndex((mark) => mark.section === section && mark.kind === 'open');
 	if (first < 0) return null;
@@ -84,13 +84,13 @@ function sectionSpan(section: TagMark['section'], marks: readonly TagMark[], len
 }
 
 const blank = /^\s*$/;
-/** Nothing that could be seen: white space, zero-width characters, variation selectors. */
+/** Invisible text: whitespace, zero-width characters, variation selectors. */
 const invisible = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
 
 /**
- * Takes a completion apart and names every fault of its form: the tags of the template, each once, in order, nothing but
- * white space around them, an answer that is not empty. Linear in the length of the completion, whatever is in it.
- * A template without answer tags takes what follows the thinking as the answer.
+ * Parses a completion and reports every format error: it requires the template tags once each and in order, nothing but
+ * whitespace around them, and a nonempty answer. Linear in the length of the completion, whatever its content. For a
+ * template without answer tags, the answer is the text after the thinking.
  */
 export function parseTrace(completion: string, tags: TraceTags = r1Tags): Trace {
 	const search = searchOf(tags);
@@ -141,7 +141,7 @@ function checkTags(
 		const inside = open.at(-1);
 		if (mark.kind === 'open') {
 			if (inside) fault('nested', mark, `${tag} opens inside ${text.slice(inside.start, inside.end)}.`);
-			// Depth beyond a few is a fault already; the bound keeps hostile input linear.
+			// A nesting depth beyond a few is an error already; the bound keeps adversarial input linear.
 			if (open.length < 8) open.push(mark);
 			continue;
 		}
@@ -153,7 +153,7 @@ function checkTags(
 	for (const tag of expected) if (!seen.has(tag.text)) fault('missing', end, `${tag.text} is missing.`);
 }
 
-/** Text that lies in no section: before, between and after them only white space may stand. */
+/** Text outside sections: only whitespace is allowed before, between and after them. */
 function checkOutside(marks: readonly TagMark[], tags: TraceTags, text: string, fault: Report): void {
 	let from = 0;
 	let depth = 0;
@@ -163,18 +163,18 @@ function checkOutside(marks: readonly TagMark[], tags: TraceTags, text: string, 
 		}
 	};
 	for (const [i, mark] of marks.entries()) {
-		// Without think tags the thinking stands untagged before the answer.
+		// Without think tags, untagged thinking precedes the answer.
 		if (tags.think || i > 0) check(mark.start);
 		depth = mark.kind === 'open' ? depth + 1 : Math.max(0, depth - 1);
 		from = mark.end;
 	}
-	// Without answer tags the answer follows the thinking.
+	// Without answer tags, the answer follows the thinking.
 	if (tags.answer) check(text.length);
 }
 
 /**
- * The answer that may be judged: the text between exactly one opening and one closing answer tag, with no tag inside; null
- * otherwise, so that a completion cannot offer several answers. Trimmed.
+ * The answer to judge: the trimmed text between exactly one opening and one closing answer tag, without tags inside;
+ * null otherwise, so that a completion cannot offer several answers.
  */
 export function soleAnswer(trace: Trace, tags: TraceTags = r1Tags): string | null {
 	if (trace.answer === null || trace.answerSpan === null) return null;

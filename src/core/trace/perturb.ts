@@ -6,9 +6,9 @@ import { type StepRule, splitSteps, type TextStep } from './splitSteps.ts';
 import type { Span, TraceTags } from './trace.ts';
 
 /**
- * The perturbations of Li et al. 2025 ("LLMs can easily learn to reason from demonstrations: structure, not content, is what
- * matters"), who train on traces that were changed by one of them:
- * - `wrong-answer`: another answer; `corrupt-digits`: other digits in the thinking
+ * Perturbations of Li et al. 2025 ("LLMs can easily learn to reason from demonstrations: structure, not content, is
+ * what matters"), who train on traces modified by one of them:
+ * - `wrong-answer`: a different answer; `corrupt-digits`: different digits in the thinking
  * - `remove-keywords`: without words of reflection, verification, backtracking
  * - `shuffle-steps`, `delete-steps`, `insert-steps` (steps of other traces)
  */
@@ -24,22 +24,22 @@ export type PerturbationKind = (typeof perturbationKinds)[number];
 
 export interface Perturbation {
 	readonly kind: PerturbationKind;
-	/** Of the digits, keywords or steps, 0..1; `wrong-answer` has none. */
+	/** Share of the digits, keywords or steps, 0..1; unused for `wrong-answer`. */
 	readonly share: number;
 }
 
 export interface PerturbOptions {
 	readonly tags: TraceTags;
 	readonly random: Random;
-	/** How the thinking is cut; default: paragraphs, else lines, else sentences, whichever gives three steps first. */
+	/** How the thinking is split; default: paragraphs, lines or sentences, the first that gives three steps. */
 	readonly rule?: StepRule;
 	/** Steps of other traces, for `insert-steps`. */
 	readonly donors?: readonly string[];
-	/** For `wrong-answer`: an answer that is wrong for certain. */
+	/** For `wrong-answer`: a certainly wrong answer. */
 	readonly wrongAnswer?: string | null;
 }
 
-/** "corrupt-digits:0.5"; without a number the share is 1. Fails with `invalid`. */
+/** Parses "corrupt-digits:0.5"; the share defaults to 1. Throws `invalid`. */
 export function parsePerturbation(text: string): Perturbation {
 	const [name = '', amount, ...rest] = text.split(':');
 	const kind = perturbationKinds.find((one) => one === name);
@@ -55,9 +55,9 @@ export function parsePerturbation(text: string): Perturbation {
 }
 
 /**
- * A completion changed in one way; null: it has nothing that could be changed so (no thinking, no digits, a single step, no
- * answer). All but `wrong-answer` change the thinking alone: tags and answer stay, and each change is real (a digit becomes
- * another digit, a shuffled step lies elsewhere, unless its text is the same).
+ * Perturbs a completion; null if it has nothing to perturb (no thinking, no digits, a single step, no answer). All but
+ * `wrong-answer` change the thinking only: tags and answer are kept, and each change is real (a digit becomes a
+ * different digit, a shuffled step moves unless its text is the same).
  */
 export function perturbTrace(
 	completion: string,
@@ -98,10 +98,10 @@ function changeThinking(
 	}
 }
 
-/** How many of them a share is: at least one, where there are any. */
+/** The number that a share amounts to: at least one, if there are any. */
 const countOf = (share: number, all: number) => Math.min(all, Math.max(1, Math.round(share * all)));
 
-/** Some of the numbers below `all`, ascending. */
+/** A random ascending selection of numbers below `all`. */
 function someOf(all: number, count: number, random: Random): number[] {
 	const every = random.shuffle(Array.from({ length: all }, (_, i) => i));
 	return every.slice(0, count).sort((a, b) => a - b);
@@ -137,13 +137,13 @@ function removeKeywords(thinking: string, share: number, random: Random): string
 	for (const i of someOf(marks.length, countOf(share, marks.length), random)) {
 		const { start, end } = marks[i] as Span;
 		text += thinking.slice(from, start);
-		// "Wait, let me": what set the word off goes with it.
+		// "Wait, let me": punctuation that sets the word off is removed with it.
 		from = end + (/^[,.!:…]*[^\S\n]*/.exec(thinking.slice(end, end + 20))?.[0].length ?? 0);
 	}
 	return text + thinking.slice(from);
 }
 
-/** The text with other contents at the places of its steps; what stands between steps stays. */
+/** Replaces the contents of steps; text between steps is kept. */
 function rebuild(text: string, steps: readonly TextStep[], contents: readonly string[]): string {
 	let built = '';
 	let from = 0;
@@ -157,7 +157,7 @@ function rebuild(text: string, steps: readonly TextStep[], contents: readonly st
 function shuffleSteps(text: string, steps: readonly TextStep[], share: number, random: Random): string | null {
 	if (steps.length < 2) return null;
 	const moved = someOf(steps.length, Math.max(2, countOf(share, steps.length)), random);
-	// One cycle over places in random order, so that none stays where it is.
+	// A single cycle in random order, so that every step moves.
 	const cycle = random.shuffle([...moved]);
 	const contents = steps.map((step) => step.text);
 	for (const [i, place] of cycle.entries()) {
@@ -195,7 +195,7 @@ function insertSteps(
 	return rebuild(text, steps, contents);
 }
 
-/** The answer, and the same value in the last step of the thinking, so that the trace leads to what it answers. */
+/** Replaces the answer, and the same value in the last step of the thinking, so that the trace leads to its answer. */
 function withWrongAnswer(completion: string, { tags, wrongAnswer }: PerturbOptions): string | null {
 	const trace = parseTrace(completion, tags);
 	const answer = soleAnswer(trace, tags);

@@ -3,8 +3,8 @@ import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import { messageText } from './messageText.ts';
 
 /**
- * 16 hexadecimal digits that are the same for the same prompt, in every step and run: two multiplicative hashes of 32 bits
- * over the UTF-16 code units of its text. For telling prompts apart, not for security.
+ * 16 hexadecimal digits that identify a prompt across steps and runs: two multiplicative 32-bit hashes over the UTF-16
+ * code units of its text. Not for security.
  */
 export function promptHash(prompt: RolloutLine['prompt']): string {
 	const text = messageText(prompt);

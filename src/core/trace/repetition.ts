@@ -2,25 +2,25 @@ import type { Span } from './trace.ts';
 import { wordPlaces } from './wordPlaces.ts';
 
 export interface Repetition {
-	/** 1 - distinct n-grams / n-grams: 0 when nothing occurs twice, near 1 for an endless loop. */
+	/** 1 - distinct n-grams / n-grams: 0 without repetition, close to 1 for an endless loop. */
 	readonly share: number;
-	/** n-grams in all, and those that had occurred before. */
+	/** Number of n-grams, and of those that repeat earlier ones. */
 	readonly ngrams: number;
 	readonly repeated: number;
-	/** Where text stands that has occurred before, in UTF-16 code units; overlapping n-grams are one place. At most 10,000. */
+	/** Positions of repeated text, in UTF-16 code units; overlapping n-grams are merged. At most 10,000. */
 	readonly places: readonly Span[];
 }
 
 export interface RepetitionOptions {
-	/** Length of an n-gram; default 4 words, which even formulas seldom repeat by chance. */
+	/** Length of an n-gram; default 4 words, which even formulas rarely repeat by chance. */
 	readonly ngram?: number;
 	/** As in the repetition reward. */
 	readonly unit?: 'words' | 'characters';
-	/** What is looked at; default: all of the text. */
+	/** The examined part; default: the whole text. */
 	readonly span?: Span;
 }
 
-/** Units that are looked at: the n-grams of more would take the memory of the process. */
+/** Max units examined, which bounds memory. */
 const mostUnits = 200_000;
 const mostPlaces = 10_000;
 
@@ -36,9 +36,8 @@ function characterPlaces(text: string): Span[] {
 }
 
 /**
- * n-grams that a text repeats, with their places: the measure of the repetition reward (Yeo et al. 2025; open-r1's
- * `get_repetition_penalty_reward`). Capital and small letters are the same. Of a longer text the first 200,000 words are
- * looked at. Linear in the text.
+ * Finds repeated n-grams and their positions: the measure of the repetition reward (Yeo et al. 2025; open-r1's
+ * `get_repetition_penalty_reward`). Case-insensitive. Only the first 200,000 words are examined. Linear in the text.
  */
 export function findRepetition(
 	text: string,

@@ -2,7 +2,7 @@ import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
 const longest = 200;
 
-/** What went wrong in a rollout, as its trainer or our engines recorded it in `extra`; empty: nothing was recorded. */
+/** Errors of a rollout, as recorded in `extra` by its trainer or by our engines; empty if none. */
 export function rolloutErrors({ extra }: Pick<RolloutLine, 'extra'>): string[] {
 	if (extra === undefined) return [];
 	const { error, errors, failed } = extra;
@@ -11,7 +11,7 @@ export function rolloutErrors({ extra }: Pick<RolloutLine, 'extra'>): string[] {
 	return all.map((text) => (text.length > longest ? `${text.slice(0, longest)}…` : text));
 }
 
-/** One text, a list of them, or texts by the name of the reward that failed. */
+/** A single text, a list, or texts by the name of the failed reward. */
 function textsOf(value: unknown): string[] {
 	if (typeof value === 'string') return value === '' ? [] : [value];
 	if (typeof value !== 'object' || value === null) return [];

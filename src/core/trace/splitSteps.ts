@@ -3,8 +3,9 @@ import { parseTrace } from './parseTrace.ts';
 import type { Span, TraceTags } from './trace.ts';
 
 /**
- * How a completion is cut into steps, by a name that labels carry (protocol/stepLabel.ts):
- * - `lines`, `paragraphs` (an empty line between them), `numbered` ("Step 3:", "3." at the start of a line), `sentences`
+ * How a completion is split into steps; labels store the name (protocol/stepLabel.ts):
+ * - `lines`, `paragraphs` (separated by an empty line), `numbered` ("Step 3:", "3." at the start of a line),
+ * `sentences`
  * - `tokens-64`: every 64 tokens, for completions without any of these
  */
 export type NamedStepRule = 'lines' | 'paragraphs' | 'numbered' | 'sentences';
@@ -13,43 +14,43 @@ export type StepRule = NamedStepRule | `tokens-${number}`;
 export const namedStepRules: readonly NamedStepRule[] = ['lines', 'paragraphs', 'numbered', 'sentences'];
 
 export interface TextStep extends Span {
-	/** Between the ends, without outer white space. */
+	/** The text of the step, trimmed. */
 	readonly text: string;
 }
 
-/** A step of a completion: one of its thinking, or all of its answer. */
+/** A step of a completion: one of its thinking, or its whole answer. */
 export interface CompletionStep extends TextStep {
 	readonly section: 'thinking' | 'answer';
 }
 
-/** Steps that are listed at most; what is beyond belongs to the last one. */
+/** Max steps listed; the rest belongs to the last one. */
 const mostSteps = 5000;
 
-/** What stands between two steps. */
+/** Separators between steps. */
 const marks: Readonly<Record<NamedStepRule, RegExp>> = {
 	lines: /\n/g,
 	paragraphs: /\n[^\S\n]*\n/g,
-	/** What stands before the first number is a step, too. */
+	/** Text before the first number is a step, too. */
 	numbered: /\n(?=[^\S\n]*(?:\*\*|#{1,6} )?(?:step[^\S\n]+\d{1,4}\b|\d{1,3}[.)][^\S\n]))/gi,
-	/** After a full stop that is followed by white space: 3.5 stays whole. */
+	/** After a full stop followed by whitespace, so that 3.5 stays whole. */
 	sentences: /(?<=[.!?])\s+|(?<=[\u3002\uFF01\uFF1F])|\n+/g,
 };
 
-/** The rule of a name; null: it names none. */
+/** The rule with a name; null if unknown. */
 export function stepRule(name: string): StepRule | null {
 	if ((namedStepRules as readonly string[]).includes(name)) return name as StepRule;
 	return /^tokens-[1-9]\d{0,5}$/.test(name) ? (name as StepRule) : null;
 }
 
-/** "sentence", "64 tokens": for people. */
+/** Display name: "sentence", "64 tokens". */
 export function describeRule(rule: StepRule): string {
 	const names = { lines: 'line', paragraphs: 'paragraph', numbered: 'numbered step', sentences: 'sentence' } as const;
 	return (names as Record<string, string>)[rule] ?? `${rule.slice('tokens-'.length)} tokens`;
 }
 
 /**
- * The steps of a text in order, without outer white space and without empty ones; offsets are UTF-16 code units of `text`.
- * @param tokens of the text, one after the other; `tokens-N` fails with `missing` without them
+ * Splits a text into trimmed, nonempty steps; offsets are UTF-16 code units of `text`.
+ * @param tokens consecutive tokens of the text; without them, `tokens-N` throws `missing`
  */
 export function splitSteps(text: string, rule: StepRule, tokens?: readonly string[]): TextStep[] {
 	const ends = rule.startsWith('tokens-') ? tokenEnds(text, Number(rule.slice(7)), tokens) : markEnds(text, rule);
@@ -101,9 +102,9 @@ function trimmed(text: string, from: number, to: number): TextStep | null {
 }
 
 /**
- * The steps of a completion: its thinking by the rule, then all of its answer section as the last one; the tags belong to no
- * step. Without tags of the template in it, the whole completion by the rule. Text outside of both sections is left out.
- * @param tokens of the completion; specials that are not in its text may stand among them
+ * Splits a completion into steps: its thinking by the rule, then the whole answer section as the last one; tags belong
+ * to no step. If the completion has no template tags, all of it is split. Text outside both sections is ignored.
+ * @param tokens tokens of the completion; may include special tokens that are not in its text
  */
 export function completionSteps(
 	completion: string,
@@ -129,7 +130,7 @@ export function completionSteps(
 	return steps.sort((a, b) => a.start - b.start);
 }
 
-/** The parts of tokens that lie in a section. */
+/** The parts of tokens inside a section. */
 function tokensOf(tokens: readonly string[], start: number, end: number): string[] {
 	const inside: string[] = [];
 	let at = 0;
@@ -142,8 +143,8 @@ function tokensOf(tokens: readonly string[], start: number, end: number): string
 }
 
 /**
- * The ratings that labels give to the steps of a completion; null: they are of another text (the rollout was written anew,
- * or the completion was cut by another rule).
+ * The ratings of a completion's steps from labels; null if the labels belong to a different text (the rollout was
+ * rewritten, or split by another rule).
  */
 export function ratingsOf<R>(
 	labels: { readonly steps: readonly { readonly text: string; readonly rating: R }[] },

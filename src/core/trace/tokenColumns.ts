@@ -1,6 +1,6 @@
 import { klEstimate } from '../grpo/kl.ts';
 
-/** Columns of a rollout's tokens, as rolloutLine.ts has them; null where a value was not recorded. */
+/** Token columns of a rollout, as in rolloutLine.ts; null for values that were not recorded. */
 export interface TokenValues {
 	readonly logprob: readonly (number | null)[];
 	readonly oldLogprob?: readonly (number | null)[] | null | undefined;
@@ -19,18 +19,18 @@ function combine(a: Column, b: Column, of: (a: number, b: number) => number): (n
 }
 
 /**
- * exp(oldLogprob - logprob) of each token: the probability that the trainer gives it over the sampler's, which would be 1
- * if both computed alike. (The ratio of the loss is over later updates of the batch and is not recorded.) null: no column
- * `oldLogprob` was recorded.
+ * exp(oldLogprob - logprob) per token: trainer probability over sampler probability, which would be 1 if both computed
+ * identically. (The ratio of the loss concerns later updates of the batch and is not recorded.) null if the column
+ * `oldLogprob` was not recorded.
  */
 export function tokenRatios({ logprob, oldLogprob }: TokenValues): (number | null)[] | null {
 	return oldLogprob ? combine(logprob, oldLogprob, (sampler, trainer) => Math.exp(trainer - sampler)) : null;
 }
 
 /**
- * The k3 estimate of KL(policy || reference) of each token in nats, r - 1 - log r with r = reference / policy (Schulman
- * 2020; equation 4 of DeepSeekMath), with the trainer's log-probabilities of the policy where they were recorded, else the
- * sampler's. null: no column `refLogprob` was recorded.
+ * The k3 estimate of KL(policy || reference) per token in nats, r - 1 - log r with r = reference / policy (Schulman
+ * 2020; equation 4 of DeepSeekMath), using the trainer's log-probabilities of the policy if recorded, otherwise the
+ * sampler's. null if the column `refLogprob` was not recorded.
  */
 export function tokenKl({ logprob, oldLogprob, refLogprob }: TokenValues): (number | null)[] | null {
 	if (!refLogprob) return null;

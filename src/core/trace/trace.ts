@@ -3,7 +3,7 @@ import type { Template } from '../text/template.ts';
 export type TraceSection = 'think' | 'answer';
 export type TraceTags = Pick<Template, TraceSection>;
 
-/** Those of the template `r1`; the default wherever neither a recipe nor a policy names others. */
+/** Tags of the template `r1`, the default if neither a recipe nor a policy sets others. */
 export const r1Tags = {
 	think: ['<think>', '</think>'],
 	answer: ['<answer>', '</answer>'],
@@ -37,20 +37,20 @@ export type TraceFaultReason =
 
 export interface TraceFault extends Span {
 	readonly reason: TraceFaultReason;
-	/** One sentence for a person. */
+	/** One sentence for display. */
 	readonly message: string;
 }
 
-/** A completion taken apart. Judged on the completion alone: a prompt that holds the tags proves nothing. */
+/** A parsed completion. Based on the completion alone: tags in the prompt prove nothing. */
 export interface Trace {
-	/** Text of the first think section, even if it was never closed; null: none was opened. */
+	/** Text of the first think section, even if unclosed; null if there is none. */
 	readonly think: string | null;
 	readonly thinkSpan: Span | null;
-	/** Text of the first answer section, even if it was never closed; null: none was opened. */
+	/** Text of the first answer section, even if unclosed; null if there is none. */
 	readonly answer: string | null;
 	readonly answerSpan: Span | null;
-	/** Every tag in the order of the text. */
+	/** All tags in text order. */
 	readonly tags: readonly TagMark[];
-	/** Empty: the form is right. At most 100 are listed. */
+	/** Empty if the format is correct. At most 100 are listed. */
 	readonly faults: readonly TraceFault[];
 }

@@ -5,13 +5,13 @@ import type { Span, Trace } from './trace.ts';
 export interface TraceCounts {
 	/** Parallel to `behaviors`. */
 	readonly behaviours: readonly number[];
-	/** Share of 4-grams of words that had occurred before; null: fewer than four words. */
+	/** Share of word 4-grams that repeat earlier ones; null for fewer than four words. */
 	readonly repetition: number | null;
 }
 
 /**
- * What counts as the thinking: the think section; of a completion that goes on in a section which the prompt opened, all
- * before its closing tag; of one without tags, everything.
+ * The span of the thinking: the think section; for a completion that continues a section opened by the prompt,
+ * everything before the closing tag; without tags, everything.
  */
 export function thinkingSpan(trace: Pick<Trace, 'thinkSpan' | 'tags'>, length: number): Span {
 	if (trace.thinkSpan !== null) return trace.thinkSpan;
@@ -28,24 +28,24 @@ const spaced = 1;
 const unspaced = 2;
 
 /**
- * Counts what findBehaviours and findRepetition find, for indexes of a million texts: an order of magnitude faster, by tables
- * over UTF-16 code units instead of expressions and texts. Keep one; it reuses its memory.
+ * Counts what findBehaviours and findRepetition find, for indexes of a million texts: an order of magnitude faster, by
+ * tables over UTF-16 code units instead of regular expressions and strings. Keep one instance; it reuses its memory.
  */
 export class TraceCounter {
-	/** Code unit -> lower case, where that is one code unit; typographic apostrophes are plain. */
+	/** Code unit -> lower case, if that is one code unit; typographic apostrophes become plain. */
 	readonly #lower = new Uint16Array(0x10000);
 	/** Code unit -> letter, digit or underscore. */
 	readonly #letter = new Uint8Array(0x10000);
-	/** Code unit -> 1: white space; 2: of a script without blanks; 3: half of a pair. */
+	/** Code unit -> 1: whitespace; 2: script without spaces; 3: half of a surrogate pair. */
 	readonly #kind = new Uint8Array(0x10000);
-	/** Code unit -> which phrases begin with it. */
+	/** Code unit -> phrases that start with it. */
 	readonly #first = new Uint8Array(0x10000);
 	/** Code unit -> column of the tries; 0: in no phrase. */
 	readonly #symbol = new Uint8Array(0x10000);
 	readonly #columns: number;
-	/** node * columns + symbol -> node; 0: none. Node 1 begins phrases of whole words, node 2 the others. */
+	/** node * columns + symbol -> node; 0: none. Node 1 is the root for whole-word phrases, node 2 for the others. */
 	readonly #next: Uint16Array;
-	/** node -> behavior that ends here, from 1. */
+	/** node -> 1-based behavior that ends here. */
 	readonly #end: Uint8Array;
 	#words = new Int32Array(1024);
 	#table = new Int32Array(4096);
@@ -108,7 +108,7 @@ export class TraceCounter {
 		return { behaviours: this.countBehaviours(text, thinking), repetition: this.repetition(text) };
 	}
 
-	/** How often each behavior shows in a part of a text. */
+	/** Counts each behavior in a part of a text. */
 	countBehaviours(text: string, { start, end }: Span): number[] {
 		const counts = new Array<number>(behaviours.length).fill(0);
 		const first = this.#first;
@@ -133,14 +133,14 @@ export class TraceCounter {
 		return counts;
 	}
 
-	/** Share of the 4-grams of words that had occurred before; null: fewer than four words. */
+	/** Share of word 4-grams that repeat earlier ones; null for fewer than four words. */
 	repetition(text: string): number | null {
 		const words = this.#hashWords(text);
 		const ngrams = words - ngram + 1;
 		if (ngrams <= 0) return null;
 		let size = 4096;
 		while (size < ngrams * 2) size *= 2;
-		// Three entries a slot: whose turn wrote it, and 64 bits of the n-gram.
+		// Three entries per slot: the generation that wrote it, and 64 bits of the n-gram.
 		if (this.#table.length < size * 3 || this.#generation === 0x7fffffff) {
 			this.#table = new Int32Array(size * 3);
 			this.#generation = 0;
@@ -176,7 +176,7 @@ export class TraceCounter {
 		return repeated / ngrams;
 	}
 
-	/** Hashes of the words, in their order; returns how many. */
+	/** Hashes the words in order; returns their number. */
 	#hashWords(text: string): number {
 		const kind = this.#kind;
 		const lower = this.#lower;
@@ -217,7 +217,7 @@ export class TraceCounter {
 		this.#words[at] = hash;
 	}
 
-	/** The longest phrase at a place: its length * 8 + its behavior from 1; 0: none. */
+	/** The longest phrase at a position: its length * 8 + its 1-based behavior; 0: none. */
 	#match(text: string, from: number, end: number, root: number): number {
 		let node = root;
 		let best = 0;

@@ -1,13 +1,13 @@
 import type { Span } from './trace.ts';
 
 /**
- * A part of a trace as an outline and as folds show it.
- * - `section`: a pair of tags, or a tag that was never closed; `step`: a step of the reasoning; `boxed`: a `\boxed{}`
+ * A part of a trace in the outline and for folding.
+ * - `section`: a pair of tags, or an unclosed tag; `step`: a reasoning step; `boxed`: a `\boxed{}`
  */
 export interface TraceNode extends Span {
 	readonly kind: 'section' | 'step' | 'boxed';
 	readonly title: string;
-	/** Of a step or a section: the first words of it. */
+	/** First words of a step or section. */
 	readonly detail: string;
 	readonly children: readonly TraceNode[];
 }
@@ -15,7 +15,7 @@ export interface TraceNode extends Span {
 type OpenNode = { -readonly [K in keyof TraceNode]: TraceNode[K] } & { children: OpenNode[] };
 
 const tagNames = 'think|thinking|reasoning|answer|solution|critique|reflection|tool_call|tool_response';
-/** What starts a part: a tag, the head of a step at the start of a line, a box. Linear: no part of it repeats over another. */
+/** What starts a part: a tag, a step heading at the start of a line, a box. Linear: no repetition is nested. */
 const marks = new RegExp(
 	[
 		`<(?<close>/?)(?<tag>${tagNames})>`,
@@ -26,11 +26,11 @@ const marks = new RegExp(
 	'g',
 );
 const tagAt = new RegExp(`^</?(?:${tagNames})>`);
-/** More parts than this are not listed: a text can consist of nothing else. */
+/** Max parts listed. */
 const largest = 20_000;
 const deepest = 32;
 
-/** Sections, steps and boxed answers of a trace, nested as the text nests them. Any text is taken; linear in its length. */
+/** Sections, steps and boxed answers of a trace, nested as in the text. Accepts any text; linear in its length. */
 export function traceOutline(text: string): TraceNode[] {
 	const roots: OpenNode[] = [];
 	const open: OpenNode[] = [];
@@ -41,7 +41,7 @@ export function traceOutline(text: string): TraceNode[] {
 		made++;
 		if (stays) open.push(node);
 	};
-	/** Steps end where the next one, or the section around them, does. */
+	/** A step ends at the next one, or at the end of its section. */
 	const endStep = (end: number) => {
 		if (open.at(-1)?.kind !== 'step') return;
 		(open.pop() as OpenNode).end = trimEnd(text, end);
@@ -50,7 +50,7 @@ export function traceOutline(text: string): TraceNode[] {
 		if (made >= largest) break;
 		const { close, tag, step, box } = match.groups as Record<string, string | undefined>;
 		const start = match.index;
-		if (start < boxEnd) continue; // a box is shown as a whole
+		if (start < boxEnd) continue; // A box is shown as a whole.
 		const end = start + match[0].length;
 		if (tag !== undefined && close === '/') {
 			const at = open.findLastIndex((node) => node.kind === 'section' && node.title === tag);
@@ -86,10 +86,10 @@ export function traceOutline(text: string): TraceNode[] {
 	return roots;
 }
 
-/** Where the brace that is open at `from` closes; null when it does not before the next tag. */
+/** Offset of the brace that closes the one at `from`; null if it is not closed before the next tag. */
 function closingBrace(text: string, from: number): number | null {
 	let depth = 1;
-	// A box without an end would make every box after it look through the whole text again.
+	// Without a limit, an unclosed box would make every later box scan the whole text again.
 	const limit = Math.min(text.length, from + 1000);
 	for (let i = from; i < limit; i++) {
 		const character = text[i];

@@ -1,16 +1,16 @@
 import type { Span } from './trace.ts';
 
-/** Scripts that put no blanks between words: each of their characters counts as a word. */
+/** Scripts without spaces between words: each of their characters counts as a word. */
 const unspaced =
 	'\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}';
 const word = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, 'gu');
 
-/** The words of a text: runs without white space; of scripts that write without blanks, the characters. */
+/** The words of a text: runs without whitespace; in scripts without spaces, single characters. */
 export function wordsOf(text: string): string[] {
 	return text.match(word) ?? [];
 }
 
-/** Where the words of {@link wordsOf} stand, in UTF-16 code units; at most `limit`. */
+/** Positions of the words of {@link wordsOf}, in UTF-16 code units; at most `limit`. */
 export function wordPlaces(text: string, limit = Number.POSITIVE_INFINITY): Span[] {
 	const places: Span[] = [];
 	for (const match of text.matchAll(word)) {

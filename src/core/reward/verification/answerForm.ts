@@ -1,12 +1,13 @@
 import { type Decimal, parseDecimal } from './decimal.ts';
 
 /**
- * How an answer is written, as far as it must be known to make a wrong one of it.
+ * How an answer is written, as far as needed to construct a wrong one.
  * - `quantity`: one number with harmless words or signs around it: `42`, `$1,234.50`, `5 cm`, `x = 3`, `50\%`
  * - `fraction`: `3/4`, `\frac{3}{4}`; `option`: one letter of a multiple choice; `opposite`: yes, no, true, false
- * - `structure`: numbers in a tuple, set, interval, equation or inequality; the last one stands alone between `before` and `after`
- * - `expression`: a number plus 1 is another one, whatever it is
- * - `text`: anything else; `plain` when no sign in it could be mathematics, so that another letter is another answer
+ * - `structure`: numbers in a tuple, set, interval, equation or inequality; the last one is isolated between `before`
+ * and `after`
+ * - `expression`: adding 1 changes its value
+ * - `text`: anything else; `plain` if nothing in it could be mathematics, so that changing a letter changes the answer
  */
 export type AnswerForm =
 	| { readonly form: 'quantity'; readonly before: string; readonly number: Decimal; readonly after: string }
@@ -14,7 +15,7 @@ export type AnswerForm =
 			readonly form: 'fraction';
 			readonly top: bigint;
 			readonly bottom: bigint;
-			/** Writes a fraction as this one is written. */
+			/** Formats a fraction in the same way. */
 			write(top: bigint, bottom: bigint): string;
 	  }
 	| { readonly form: 'option'; readonly letter: string; write(letter: string): string }
@@ -29,7 +30,7 @@ const mathematical = /[\\()[\]{}=<>^_*+|·×÷√≤≥∪∩∞]/u;
 const opposites: Readonly<Record<string, string>> = { yes: 'no', true: 'false', correct: 'incorrect', right: 'wrong' };
 const opposite = new Map(Object.entries(opposites).flatMap(([a, b]) => [[a, b] as const, [b, a] as const]));
 
-/** Of the same case as the original: "Yes" has the opposite "No". */
+/** In the case of the original: the opposite of "Yes" is "No". */
 function likeCase(original: string, word: string): string {
 	if (original === original.toUpperCase()) return word.toUpperCase();
 	return /^\p{Lu}/u.test(original) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
@@ -65,7 +66,9 @@ function asFraction(answer: string): AnswerForm | null {
 }
 
 const option = /^(\(?)([A-Ja-j])(\)?[.):]?)$/;
-/** LaTeX that leaves it plain what a number in a tuple, set, interval, matrix or equation means, as one sign each. */
+/**
+ * LaTeX that does not affect the meaning of a number in a tuple, set, interval, matrix or equation, as one sign each.
+ */
 const signs: readonly (readonly [RegExp, string])[] = [
 	[/\\(?:begin|end)\{[a-zA-Z]?matrix\}/g, '['],
 	[/\\(?:left|right)\b/g, ''],
@@ -82,16 +85,16 @@ const signs: readonly (readonly [RegExp, string])[] = [
 	[/\\([{}])/g, '$1'],
 	[/\\[,;! ]/g, ' '],
 ];
-/** The last number with nothing before or after it that would make it part of a term. */
+/** The last number that is not part of a term. */
 const standing =
 	/^(.*(?:^|[([{,=<>≤≥;&±]|\\(?:pm|leq?|geq?|lt|gt|\\)|\bor|\band)\s*)([-+−]?\d+(?:\.\d+)?)(\s*(?:$|(?:\\right)?\\?[)\]},;].*|\\end\{.*))$/su;
 
 function asStructure(answer: string): AnswerForm | null {
 	const plain = signs.reduce((text, [pattern, sign]) => text.replace(pattern, sign), answer);
-	// A function's argument or an exponent may not matter (max(1, 5), 1^{5}), nor what lies beside infinity.
+	// A function argument or an exponent may not matter (max(1, 5), 1^{5}), nor does a number next to infinity.
 	if (/\\|[A-Za-z]\s*\(|[\^_*∩]/u.test(plain) || (plain.includes('∪') && plain.includes('∞'))) return null;
 	const relations = plain.match(/[=<>≤≥]/gu) ?? [];
-	// Of several inequalities one may follow from another.
+	// One of several inequalities may follow from another.
 	if (relations.length > 1 && relations.some((sign) => sign !== '=') && /[,;]|\b(?:and|or)\b/.test(plain)) return null;
 	if (!/[()[\]{},;=<>≤≥±]/u.test(plain)) return null;
 	const match = standing.exec(answer);
@@ -110,7 +113,7 @@ function isExpression(answer: string): boolean {
 	return !words.test(answer) && /[+\-*/^·×π√\\]|\d[a-z]/u.test(answer);
 }
 
-/** `y = 2x + 3`: with its right side plus 1 it is another equation. */
+/** `y = 2x + 3`: adding 1 to the right side gives a different equation. */
 function isEquation(answer: string): boolean {
 	const sides = answer.split('=');
 	const [left = '', right = ''] = sides.map((side) => side.trim());
@@ -118,7 +121,7 @@ function isEquation(answer: string): boolean {
 	return isExpression(right) || /^[A-Za-z]$/.test(right);
 }
 
-/** What stands around an answer without changing it: `$...$`, `\boxed{...}`. */
+/** Wrappers that do not change an answer: `$...$`, `\boxed{...}`. */
 export function unwrapAnswer(answer: string): {
 	readonly before: string;
 	readonly inner: string;
@@ -145,7 +148,7 @@ function isBalanced(text: string): boolean {
 	return depth === 0;
 }
 
-/** The form of an answer without tags. Linear in its length; more than 400 characters are text. */
+/** Classifies an answer without tags. Linear in its length; more than 400 characters are text. */
 export function answerForm(answer: string): AnswerForm {
 	const trimmed = answer.trim();
 	if (trimmed === '' || trimmed.length > longest) return { form: 'text', plain: !mathematical.test(trimmed) };

@@ -1,9 +1,9 @@
-/** Below this many rows a correlation says nothing. */
+/** With fewer rows a correlation is meaningless. */
 const fewest = 3;
 
 /**
- * Pearson's correlation of two rewards over the rows where both have values, in [-1, 1]; null when one of them is constant
- * there, or with fewer than 3 such rows. Both lists have one entry a row.
+ * Pearson correlation of two rewards over the rows for which both have values, in [-1, 1]; null if one of them is
+ * constant, or with fewer than 3 such rows. Both lists have one entry per row.
  */
 export function correlation(a: readonly (number | null)[], b: readonly (number | null)[]): number | null {
 	if (a.length !== b.length) throw new RangeError(`${a.length} values and ${b.length} values`);
@@ -24,7 +24,7 @@ export function correlation(a: readonly (number | null)[], b: readonly (number |
 	return Math.max(-1, Math.min(1, products));
 }
 
-/** Distances from the mean, scaled to the length 1; null when all values are equal. Huge values do not overflow. */
+/** Deviations from the mean, scaled to norm 1; null if all values are equal. Does not overflow. */
 function centred(values: readonly number[]): number[] | null {
 	let low = Number.POSITIVE_INFINITY;
 	let high = Number.NEGATIVE_INFINITY;

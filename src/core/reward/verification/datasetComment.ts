@@ -4,22 +4,23 @@ import { decode } from '../../../protocol/decode.ts';
 import { type FileDataset, fileDatasetSchema, type TaskDataset, taskDatasetSchema } from '../../../protocol/recipe.ts';
 
 export interface DatasetComment {
-	/** Of the file, from 1. */
+	/** 1-based line in the file. */
 	readonly line: number;
-	/** As a recipe's `dataset`; a relative path starts at the reward file's folder. null: it cannot be read. */
+	/** As `dataset` in a recipe; a relative path starts at the folder of the reward file. null if unreadable. */
 	readonly dataset: TaskDataset | FileDataset | null;
-	/** What is wrong when there is no dataset: one sentence. */
+	/** The problem, if there is no dataset: one sentence. */
 	readonly fault?: string;
 }
 
 const comment = /^[ \t]*(?:\/\/|#|\/?\*+)[ \t]*@dataset\b[ \t]*(.*?)[ \t]*(?:\*\/[ \t]*)?\r?$/m;
 const option = /[ \t]+(prompt|answer|solution)=(\S+)$/;
-/** A comment stands at the top, if anywhere. */
+/** The comment is expected near the top. */
 const searched = 64 << 10;
 
 /**
- * The data that a reward file names in a comment: `// @dataset ../data/train.jsonl`, `# @dataset data.jsonl
- * prompt=question`, or a recipe's dataset as JSON, `// @dataset {"task": "addition", "digits": 3}`. null: there is none.
+ * The dataset named in a comment of a reward file: `// @dataset ../data/train.jsonl`, `# @dataset data.jsonl
+ * prompt=question`, or a recipe dataset as JSON, `// @dataset {"task": "addition", "digits": 3}`. null if there is
+ * none.
  */
 export function datasetComment(text: string): DatasetComment | null {
 	const head = text.slice(0, searched);

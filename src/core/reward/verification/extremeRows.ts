@@ -1,6 +1,6 @@
 import type { VerifiedRow } from '../../../protocol/verification.ts';
 
-/** What is needed of a row. */
+/** The required fields of a row. */
 type ValuedRow = Pick<VerifiedRow, 'source' | 'value'>;
 
 export interface ExtremeRows<Row extends ValuedRow = VerifiedRow> {
@@ -11,8 +11,8 @@ export interface ExtremeRows<Row extends ValuedRow = VerifiedRow> {
 }
 
 /**
- * The rows with the highest and with the lowest values, at most n each, none in both. Of equal values the surprising ones
- * come first: a wrong answer at the top, a right one at the bottom; then as in the list.
+ * The rows with the highest and lowest values, at most n each, without overlap. In a tie, surprising rows come first (a
+ * wrong answer at the top, a correct one at the bottom), then list order.
  */
 export function extremeRows<Row extends ValuedRow>(rows: readonly Row[], n: number): ExtremeRows<Row> {
 	const valued = rows.filter((row) => row.value !== null).map((row) => ({ row, value: row.value as number }));

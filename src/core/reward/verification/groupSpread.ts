@@ -1,26 +1,26 @@
 import type { VerifiedRow } from '../../../protocol/verification.ts';
 import { moments } from './moments.ts';
 
-/** How one reward tells the completions of one prompt apart: what GRPO learns from. */
+/** How a reward distinguishes the completions of one prompt, which is what GRPO learns from. */
 export interface GroupSpread {
 	readonly group: number;
-	/** Of the prompt of its first row. */
+	/** Prompt of its first row. */
 	readonly prompt: string;
-	/** Positions in the list of rows, those without a value included. */
+	/** Indices in the list of rows, including rows without a value. */
 	readonly rows: readonly number[];
-	/** Values in the order of the rows, without nulls; at least two. */
+	/** Values in row order, without nulls; at least two. */
 	readonly values: readonly number[];
 	readonly mean: number;
 	/** Sample standard deviation (n - 1). */
 	readonly std: number;
-	/** All values are equal: the group teaches nothing. */
+	/** Whether all values are equal, so that the group has no gradient. */
 	readonly dead: boolean;
 }
 
-/** What is needed of a row. */
+/** The required fields of a row. */
 type SpreadRow = Pick<VerifiedRow, 'group' | 'prompt' | 'value'>;
 
-/** Groups with at least two valued rows, in the order in which they first occur. */
+/** Groups with at least two valued rows, in order of first occurrence. */
 export function groupSpreads(rows: readonly SpreadRow[]): GroupSpread[] {
 	const groups = new Map<number, number[]>();
 	for (const [i, { group }] of rows.entries()) {

@@ -4,15 +4,15 @@ import { decode } from '../../../protocol/decode.ts';
 import { type Expectation, expectationSchema } from '../../../protocol/verification.ts';
 
 const caseSchema = v.strictObject({
-	/** For people; without it: "case 3". */
+	/** Display name; default: "case 3". */
 	name: v.optional(v.string()),
-	/** Which function of the reward file; without it: see `caseReward`. */
+	/** Function of the reward file; default: see `caseReward`. */
 	reward: v.optional(v.string()),
 	prompt: v.optional(v.string(), ''),
 	completion: v.string(),
-	/** The gold answer; without it: the row's `answer`. */
+	/** The gold answer; default: `answer` of the row. */
 	answer: v.optional(v.unknown()),
-	/** Columns of the dataset. */
+	/** Dataset columns. */
 	row: v.optional(
 		v.pipe(
 			v.unknown(),
@@ -26,17 +26,17 @@ const caseSchema = v.strictObject({
 	expect: expectationSchema,
 });
 
-/** A line of NAME.cases.jsonl: what the reward must say about a completion. */
+/** A line of NAME.cases.jsonl: the expected reward of a completion. */
 export type LabelledCase = v.InferOutput<typeof caseSchema> & {
-	/** Of its file, from 1. */
+	/** 1-based line in its file. */
 	readonly line: number;
-	/** Its name, or "case 3": lines that are cases are counted from 1. */
+	/** Its name, or "case 3": cases are numbered from 1. */
 	readonly label: string;
 };
 
 export interface CaseFault {
 	readonly line: number;
-	/** What is wrong, without the place. */
+	/** The problem, without its location. */
 	readonly message: string;
 	readonly action: string;
 }
@@ -48,7 +48,7 @@ export interface ParsedCases {
 
 const form = '{"prompt": "2+2=", "completion": "<answer>4</answer>", "row": {"answer": "4"}, "expect": 1}';
 const comment = /^\s*(?:\/\/|#)/;
-/** Of one line, in characters. */
+/** Max characters per line. */
 const longestCase = 4_000_000;
 
 function faultOf(value: unknown): { message: string; action: string } {
@@ -70,8 +70,8 @@ function faultOf(value: unknown): { message: string; action: string } {
 }
 
 /**
- * The labeled cases of a JSONL text. Blank lines and lines that begin with `//` or `#` are passed over; a line that is no
- * case is a fault with its number, and the others are kept.
+ * Parses labeled cases from JSONL. Blank lines and lines that start with `//` or `#` are skipped; an invalid line
+ * becomes a fault with its line number, and the others are kept.
  */
 export function parseCases(text: string): ParsedCases {
 	const cases: LabelledCase[] = [];
@@ -113,10 +113,10 @@ function isRange(expect: Expectation): boolean {
 	return min === undefined || max === undefined || min <= max;
 }
 
-/** How close an expected number must be met. */
+/** Tolerance of an expected number. */
 const tolerance = 1e-9;
 
-/** Whether a value is what a case expects: a number within 1e-9, a range with its ends, null exactly. */
+/** Whether a value meets an expectation: a number within 1e-9, a range including its ends, null exactly. */
 export function meetsExpectation(value: number | null, expect: Expectation): boolean {
 	if (expect === null || value === null) return expect === value;
 	if (typeof expect === 'number') return Math.abs(value - expect) <= tolerance;
@@ -132,8 +132,8 @@ export function describeExpectation(expect: Expectation): string {
 }
 
 /**
- * The function of a reward file that a case without `reward` is about: the one named as the file (`brevity` of
- * brevity.reward.ts; `-` and `.` count as `_`), else the first.
+ * The function tested by a case without `reward`: the one named like the file (`brevity` in brevity.reward.ts; `-` and
+ * `.` count as `_`), otherwise the first.
  */
 export function caseReward(fileName: string, rewards: readonly string[]): string | null {
 	const plain = (name: string) => name.replace(/[-.]/g, '_').toLowerCase();

@@ -1,12 +1,12 @@
 export interface Moments {
 	readonly mean: number;
-	/** Sample standard deviation (n - 1); 0 for one value, and exactly 0 when all are equal. */
+	/** Sample standard deviation (n - 1); 0 for one value, and exactly 0 if all are equal. */
 	readonly std: number;
 	readonly min: number;
 	readonly max: number;
 }
 
-/** Of finite values; null when there are none. Huge values are scaled first, so that nothing overflows. */
+/** Moments of finite values; null if there are none. Large values are scaled first to avoid overflow. */
 export function moments(values: readonly number[]): Moments | null {
 	if (values.length === 0) return null;
 	let min = Number.POSITIVE_INFINITY;

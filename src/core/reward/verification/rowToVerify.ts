@@ -3,29 +3,29 @@ import type { Expectation, RowSource, VerifiedRow } from '../../../protocol/veri
 import { goldText } from '../../dataset/answer.ts';
 import { meetsExpectation } from './labelledCase.ts';
 
-/** A row that a verification scores, and what is known of it beforehand. */
+/** A row to be scored by verification, with what is known about it. */
 export interface RowToVerify {
 	readonly source: RowSource;
 	/** As in {@link VerifiedRow.label}. */
 	readonly label: string;
-	/** Rows of a group answer the same prompt; null: alone. Unique within the verification. */
+	/** Rows of a group share a prompt; null: no group. Unique within the verification. */
 	readonly group: number | null;
-	/** Rows of the same batch are sent together, in their order: a reward may look at its neighbors. */
+	/** Rows of a batch are sent together and in order, because a reward may look at other rows. */
 	readonly batch: number;
 	readonly row: ScoreRow;
 	readonly expect?: Expectation;
-	/** Of a rollout: what the run recorded, by the rewards' names. */
+	/** For rollouts: recorded values by reward name. */
 	readonly recorded?: Readonly<Record<string, number | null>>;
 	readonly place?: { readonly file: string; readonly line: number };
-	/** Of a rollout: which one of its run. */
+	/** For rollouts: its position in the run. */
 	readonly rollout?: { readonly step: number; readonly group: number; readonly index: number };
 }
 
-/** The scored row, as editor, panel and command line draw it. */
+/** The scored row, as shown in the editor, panel and command line. */
 export function verifiedRow(
 	asked: RowToVerify,
 	scored: {
-		/** Under which the run recorded the reward. */
+		/** Name under which the run recorded the reward. */
 		readonly reward: string;
 		readonly value: number | null;
 		readonly error?: ScoreError;
@@ -53,7 +53,7 @@ export function verifiedRow(
 	};
 }
 
-/** An error of a batch's row without its place in the batch. */
+/** The error of a row, without its position in the batch. */
 export function rowError({ kind, message, stack, line }: ScoreError): NonNullable<VerifiedRow['error']> {
 	return { kind, message, ...(stack === undefined ? {} : { stack }), ...(line === undefined ? {} : { line }) };
 }

@@ -9,23 +9,23 @@ import type { LabelledCase } from './labelledCase.ts';
 import type { RowToVerify } from './rowToVerify.ts';
 import { wrongAnswers } from './wrongAnswers.ts';
 
-/** A problem of the reward's data. */
+/** A problem from the data of the reward. */
 export interface SampledProblem {
 	readonly problem: Problem;
-	/** For people: "row 12", "problem 3". */
+	/** Display name: "row 12", "problem 3". */
 	readonly name: string;
-	/** The messages of a conversational dataset. */
+	/** Messages of a conversational dataset. */
 	readonly messages?: readonly ChatMessage[];
 	readonly place?: { readonly file: string; readonly line: number };
 }
 
-/** What the batch and group numbers of the next rows start from, so that those of several sources stay apart. */
+/** Offsets for the batch and group numbers of the next rows, which keep several sources apart. */
 export interface RowNumbers {
 	batch: number;
 	group: number;
 }
 
-/** The row of a problem with this completion, as training would score it. */
+/** The row of a problem with this completion, as scored in training. */
 export function scoreRow(sampled: SampledProblem, template: Template, completion: string): ScoreRow {
 	const { problem, messages } = sampled;
 	return {
@@ -41,8 +41,8 @@ export function scoreRow(sampled: SampledProblem, template: Template, completion
 }
 
 /**
- * For each problem with a gold answer its honest completion and up to `wrong` with generated wrong answers: one group a
- * problem, one batch for all of them.
+ * For each problem with a gold answer: its honest completion and up to `wrong` generated wrong answers, one group per
+ * problem, all in one batch.
  */
 export function problemRows(
 	problems: readonly SampledProblem[],
@@ -78,7 +78,7 @@ export function problemRows(
 	});
 }
 
-/** One batch a case, so that its value does not depend on which other cases run. */
+/** One batch per case, so that its value does not depend on other cases. */
 export function caseRows(cases: readonly LabelledCase[], file: string, numbers: RowNumbers): RowToVerify[] {
 	return cases.map(({ label, line, prompt, completion, row, answer, truncated, expect }) => ({
 		source: 'case',
@@ -93,7 +93,7 @@ export function caseRows(cases: readonly LabelledCase[], file: string, numbers: 
 
 type Text = RolloutLine['prompt'];
 
-/** A prompt or completion as one text: of messages their contents, a blank line between them. */
+/** A prompt or completion as one text: the contents of messages, separated by blank lines. */
 export function plainText(text: Text): string {
 	return typeof text === 'string' ? text : text.map(({ content }) => content ?? '').join('\n\n');
 }
@@ -121,7 +121,7 @@ export function rolloutScoreRow({ prompt, completion, answer, row, truncated }: 
 	};
 }
 
-/** The rollouts of one generation batch, in their order; groups as the run had them. */
+/** The rollouts of one generation batch, in order, with the groups of the run. */
 export function rolloutRows(
 	rollouts: readonly { readonly line: RolloutLine; readonly place?: RowToVerify['place'] }[],
 	numbers: RowNumbers,
@@ -144,7 +144,7 @@ export function rolloutRows(
 	});
 }
 
-/** Selected text as one completion of a problem; without one, of an empty prompt. */
+/** Selected text as a completion of a problem or, without one, of an empty prompt. */
 export function selectionRow(
 	text: string,
 	sampled: SampledProblem | null,

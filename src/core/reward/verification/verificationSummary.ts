@@ -1,7 +1,7 @@
 import { formatCounted, formatDuration, formatPart } from '../../../base/format.ts';
 import type { Verification } from '../../../protocol/verification.ts';
 
-/** What a part of the line is about; in this order on the line. */
+/** Topics of the parts, in display order. */
 export type SummaryTopic = 'value' | 'agreement' | 'null' | 'dead' | 'cases' | 'recorded' | 'errors' | 'time';
 
 /** `bad`: the reward is at fault; `notice`: worth a look. */
@@ -14,7 +14,7 @@ export interface SummaryPart {
 	readonly level: SummaryLevel;
 }
 
-/** A reward's value for a line of text: at most three significant digits beside the point, no trailing zeros lost. */
+/** Formats a reward value: at most three significant digits, keeping trailing zeros. */
 export function formatValue(value: number): string {
 	const size = Math.abs(value);
 	if (value === 0) return '0.00';
@@ -22,7 +22,7 @@ export function formatValue(value: number): string {
 	return size >= 100 ? value.toFixed(0) : value.toFixed(size < 0.1 ? 3 : 2);
 }
 
-/** The parts of the line after a signature; what has nothing to say is left out. */
+/** The parts shown after a signature; empty ones are omitted. */
 export function summaryParts({ statistics, faults, durationMs }: Verification): SummaryPart[] {
 	const { rows, mean, std, agreement, nulls, groups, deadGroups, cases, recorded } = statistics;
 	const parts: SummaryPart[] = [];
@@ -46,7 +46,7 @@ export function summaryParts({ statistics, faults, durationMs }: Verification): 
 	if (recorded.different > 0) {
 		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} differ from the run`, 'notice');
 	} else if (recorded.same > 0) add('recorded', 'same as in the run');
-	// A fault of a batch is on each of its rows too.
+	// A batch fault also appears on each of its rows.
 	const errors = Math.max(statistics.errors, faults.length);
 	if (errors > 0) add('errors', formatCounted(errors, 'error'), 'bad');
 	if (rows > 0) add('time', `${formatDuration(durationMs / rows / 1000)}/row`);

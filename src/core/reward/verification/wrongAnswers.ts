@@ -8,25 +8,25 @@ import { bareAnswer } from './honestCompletion.ts';
 
 export interface WrongAnswer {
 	readonly answer: string;
-	/** How it was made: "off by one". */
+	/** How it was constructed: "off by one". */
 	readonly how: string;
 }
 
 export interface WrongAnswerOptions {
-	/** What decides that an answer is wrong: false, and nothing else. */
+	/** Decides that an answer is wrong: only false counts. */
 	readonly verify: Verifier;
-	/** The problem's text: the letters of a multiple choice are looked up in it. */
+	/** Problem text, in which the options of a multiple choice are found. */
 	readonly prompt: string;
 	/** Gold answers of other problems. */
 	readonly others: readonly string[];
 	readonly random: Random;
-	/** How many at most. */
+	/** Max number of answers. */
 	readonly count: number;
 }
 
 type Quantity = Extract<AnswerForm, { form: 'quantity' }>;
 
-/** Other answers that differ for certain from this one as a number, each in the same words. */
+/** Answers with a certainly different number and the same words. */
 function* ofQuantity({ before, number, after }: Quantity): Generator<WrongAnswer> {
 	const write = (unscaled: bigint, places = number.places) =>
 		`${before}${formatDecimal({ ...number, unscaled, places })}${after}`;
@@ -66,7 +66,7 @@ function* ofFraction({ top, bottom, write }: Fraction): Generator<WrongAnswer> {
 	}
 }
 
-/** The letters that the prompt offers, `A)`, `(B)` or `C.` at a beginning; without any, A to D. */
+/** The option letters in the prompt, `A)`, `(B)` or `C.` at a line start; A to D by default. */
 export function optionLetters(prompt: string): string[] {
 	const found = [...prompt.slice(0, 20_000).matchAll(/(?:^|[\s(])([A-J])[).:]/gm)].map((match) => match[1] as string);
 	const letters = [...new Set(found)].sort();
@@ -81,7 +81,7 @@ function* ofOption(form: Extract<AnswerForm, { form: 'option' }>, prompt: string
 	}
 }
 
-/** The last letter or digit replaced by its neighbor: "olleh" becomes "ollei". */
+/** Replaces the last letter or digit by the next one: "olleh" becomes "ollei". */
 function* ofText(answer: string): Generator<WrongAnswer> {
 	const match = /^(.*)([A-Za-z0-9])([^A-Za-z0-9]*)$/s.exec(answer.slice(-400));
 	if (match === null) return;
@@ -108,7 +108,7 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 			yield { answer: form.other, how: 'the opposite' };
 			break;
 		case 'structure': {
-			// Larger than every number there, so that a set does not merely repeat an element: {1, 2, 1} is {1, 2, 2}.
+			// Larger than every number in it, so that a set does not just repeat an element: {1, 2, 1} is {1, 2, 2}.
 			const numbers = (answer.match(/\d+/g) ?? []).map(BigInt);
 			const largest = numbers.reduce((most, number) => (number > most ? number : most), 0n);
 			yield { answer: `${form.before}${largest + 1n}${form.after}`, how: 'one number changed' };
@@ -122,7 +122,7 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 	}
 }
 
-/** Letters and digits alone, in order of the alphabet: of two products only the order of the factors may differ. */
+/** Sorted letters and digits: two products may differ only in the order of factors. */
 const bare = (answer: string) =>
 	[
 		...answer
@@ -133,7 +133,7 @@ const bare = (answer: string) =>
 		.sort()
 		.join('');
 
-/** Whether another problem's answer differs from this one for certain, whoever compares them. */
+/** Whether the answer of another problem differs from this one under any comparison. */
 function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	const other = answerForm(answer);
 	if (form.form === 'quantity') {
@@ -146,15 +146,16 @@ function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	return form.form === 'text' && form.plain && other.form === 'text' && other.plain && bare(gold) !== bare(answer);
 }
 
-/** What somebody writes who does not know: wrong for every gold answer that is not this very word. */
+/** What someone writes who does not know the answer: wrong unless the gold answer is this word. */
 const unknown: WrongAnswer = { answer: 'unknown', how: 'no answer' };
 const empty: WrongAnswer = { answer: '', how: 'empty' };
 
 /**
- * Answers that are wrong for certain, each labeled by how it was made, in seeded order and without repetition: a number
- * off by one, with the other sign, with digits swapped, ten times as large; a fraction upside down; another option; an
- * expression plus one; another problem's answer; none at all. Only what `verify` calls wrong is kept, and what is wrong
- * under mathematical equivalence too (`0.5` is never offered for `1/2`). None for a problem without a gold answer.
+ * Constructs certainly wrong answers, each labeled by how it was made, in seeded order without repetition: a number off
+ * by one, with the opposite sign, with swapped digits, or ten times as large; an inverted fraction; another option; an
+ * expression plus one; the answer of another problem; no answer. An answer is kept only if `verify` rejects it and it
+ * is also wrong under mathematical equivalence (`0.5` is never offered for `1/2`). None for a problem without a gold
+ * answer.
  */
 export function wrongAnswers(question: Question, options: WrongAnswerOptions): WrongAnswer[] {
 	const { verify, prompt, others, random, count } = options;
@@ -163,7 +164,7 @@ export function wrongAnswers(question: Question, options: WrongAnswerOptions): W
 	const { before, inner, after } = unwrapAnswer(gold);
 	const form = answerForm(inner);
 	const made = [...madeFrom(inner, form, prompt)].map(({ answer, how }) => ({ answer: before + answer + after, how }));
-	// Most answers are other ones: a few drawn at random suffice.
+	// Most answers of other problems differ, so a few random draws suffice.
 	for (let tries = 0; tries < 4 && others.length > 0; tries++) {
 		const other = random.pick(others);
 		const bare = bareAnswer(other);
