@@ -1,24 +1,24 @@
 import { field, isTable, textField } from './pythonValue.ts';
 import { isMessage } from './readMessage.ts';
 
-/** A conversation of a log of agents, as plain messages. */
+/** A conversation of an agent log, as plain messages. */
 export interface LoggedConversation {
 	readonly title: string;
 	readonly messages: readonly unknown[];
-	/** Tools as the file declares them. */
+	/** Tools as declared in the file. */
 	readonly tools?: unknown;
-	/** What the log says went wrong, in words; null: nothing. */
+	/** The error recorded in the log, in words; null if there is none. */
 	readonly error: string | null;
 }
 
-/** Conversations of one record that are read. */
+/** Max conversations read per record. */
 const maxConversations = 5000;
 
-/** A table of the file, or null. */
+/** Returns an object from the file, or null. */
 const tableOf = (value: unknown) => (isTable(value) ? value : null);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** What is said of an error: its text, or the type and message of its table. null: there is none. */
+/** Describes an error: its text, or the type and message of an object. null if there is none. */
 function errorText(value: unknown): string | null {
 	if (value === undefined || value === null || value === '') return null;
 	if (typeof value === 'string') return value.slice(0, 300);
@@ -32,8 +32,8 @@ function errorText(value: unknown): string | null {
 }
 
 /**
- * The conversations of a log of agents: an Inspect log or one of its samples, a line of OpenAI's batch output, an episode or
- * a trace of verifiers. null: the value is none of these.
+ * The conversations of an agent log: an Inspect log or one of its samples, a line of OpenAI batch output, or a
+ * verifiers episode or trace. null if the value is none of these.
  */
 export function agentConversations(value: unknown, title: string): LoggedConversation[] | null {
 	return inspectLog(value) ?? inspectSample(value) ?? batchOutput(value, title) ?? verifiersTraces(value, title);
@@ -47,7 +47,7 @@ function inspectLog(value: unknown): LoggedConversation[] | null {
 	return read.length === 0 && samples.length > 0 ? null : read;
 }
 
-/** `EvalSample`: messages, with the tokens and the end of each answer in `output` and in the events of the model. */
+/** `EvalSample`: messages, with the token counts and stop reason of each answer from `output` and the model events. */
 function inspectSample(value: unknown): LoggedConversation[] | null {
 	const messages = field(value, 'messages');
 	if (!Array.isArray(messages) || field(value, 'epoch') === undefined || !isTable(field(value, 'scores') ?? {}))
@@ -81,7 +81,7 @@ function inspectSample(value: unknown): LoggedConversation[] | null {
 	return [{ title, messages: whole, tools, error: errorText(field(value, 'error')) }];
 }
 
-/** Inspect's calls have their function's name where others have a table; a result that failed has `error`. */
+/** Inspect's calls have the function name where others have an object; a failed result has `error`. */
 function inspectMessage(message: unknown): unknown {
 	if (!isTable(message)) return message;
 	const calls = field(message, 'tool_calls');
@@ -100,7 +100,7 @@ function namedCall(call: unknown): unknown {
 
 const attachment = /^attachment:\/\/(\w{1,128})$/;
 
-/** Texts that the log keeps once for all messages that hold them. */
+/** Texts that the log stores once for all messages that contain them. */
 function withAttachments(
 	value: unknown,
 	attachments: Readonly<Record<string, unknown>> | null,
@@ -118,7 +118,9 @@ function withAttachments(
 	);
 }
 
-/** A line of an output file of OpenAI's batch API: the response to the request `custom_id`, which lies in another file. */
+/**
+ * A line of an output file of OpenAI's batch API: the response to the request `custom_id`, which is in another file.
+ */
 function batchOutput(value: unknown, title: string): LoggedConversation[] | null {
 	const name = textField(value, 'custom_id');
 	if (name === null || !isTable(value) || !('response' in value || 'error' in value)) return null;
@@ -138,13 +140,13 @@ function batchOutput(value: unknown, title: string): LoggedConversation[] | null
 	if (answers.length === 0) return [{ title: name || title, messages: items, error }];
 	return answers.slice(0, 128).map((answer, i) => ({
 		title: answers.length === 1 ? name : `${name}, choice ${i + 1}`,
-		// Tokens of a response are those of all of its choices.
+		// The token counts of a response cover all of its choices.
 		messages: [i === 0 ? answer : { ...answer, usage: undefined }],
 		error: i === 0 ? error : null,
 	}));
 }
 
-/** Episodes and traces of verifiers v1 (verifiers/v1/trace.py): a trace is a graph of messages, each after its `parent`. */
+/** Episodes and traces of verifiers v1 (verifiers/v1/trace.py): a trace is a graph of messages linked by `parent`. */
 function verifiersTraces(value: unknown, title: string): LoggedConversation[] | null {
 	const bare = Array.isArray(field(value, 'nodes'));
 	const traces = bare ? [value] : field(value, 'traces');
@@ -194,9 +196,9 @@ function traceBranches(trace: unknown, key: string, several: boolean, failed: st
 }
 
 /**
- * The messages of one chunk of LangGraph's stream of updates: `{node: {messages: [...]}}`, with `[namespace, chunk]` or
- * `["updates", chunk]` around it where several modes or subgraphs are streamed, or `{type: "updates", data: chunk}`. Empty: a
- * node has written no messages; null: no such chunk.
+ * The messages of one chunk of LangGraph's update stream: `{node: {messages: [...]}}`, wrapped as `[namespace, chunk]`
+ * or `["updates", chunk]` if several modes or subgraphs are streamed, or as `{type: "updates", data: chunk}`. Empty if
+ * a node wrote no messages; null if it is not such a chunk.
  */
 export function updateMessages(value: unknown): unknown[] | null {
 	if (Array.isArray(value)) {

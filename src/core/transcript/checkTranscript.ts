@@ -24,7 +24,7 @@ const checks: readonly ((transcript: Transcript) => Finding[])[] = [
 	findTruncated,
 ];
 
-/** All that the checks find, errors first. */
+/** All findings of the checks, errors first. */
 export function checkTranscript(transcript: Transcript): Finding[] {
 	return sortFindings(checks.flatMap((check) => check(transcript)));
 }

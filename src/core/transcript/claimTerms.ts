@@ -1,4 +1,4 @@
-/** Words that say nothing about what a sentence is about. */
+/** Stop words. */
 const stop = new Set(
 	`a about above across after again all also although am among an and another any are around as at be because been before
 	being between both but by can could did do does doing down during each either etc even ever every few for from further
@@ -15,14 +15,16 @@ const word = /[\p{L}\p{N}]+(?:['’.][\p{L}\p{N}]+)*/gu;
 const endings =
 	/(?:izations?|isations?|ations?|ities|ments?|ings?|ness|ally|ions?|ized|ised|izes|ises|ize|ise|edly|ed|ies|ly|es|al|ity|s|e|y)$/;
 
-/** A light stem: endings go while four letters stay. Enough to match "eliminating" with "eliminated". */
+/**
+ * A light stemmer: strips endings while at least four letters remain. Enough to match "eliminating" with "eliminated".
+ */
 export function stem(text: string): string {
 	const lower = text.toLowerCase().replace(/['’]s$/, '');
 	const cut = lower.replace(endings, '');
 	return cut.length >= 4 ? cut : lower;
 }
 
-/** The content words of a text as stems; numbers are no terms. */
+/** The stemmed content words of a text, without numbers. */
 export function claimTerms(text: string): Set<string> {
 	const terms = new Set<string>();
 	for (const [found] of text.normalize('NFKC').matchAll(word)) {
@@ -33,7 +35,7 @@ export function claimTerms(text: string): Set<string> {
 	return terms;
 }
 
-/** Numbers of a text as they are compared: "40%", "1,024" and "16.4B" as 40, 1024 and 16.4; of "V3" none. */
+/** The normalized numbers of a text: "40%", "1,024" and "16.4B" become 40, 1024 and 16.4; none for "V3". */
 export function claimNumbers(text: string): Set<string> {
 	const numbers = new Set<string>();
 	for (const [, found = ''] of text.matchAll(

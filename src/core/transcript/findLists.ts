@@ -7,21 +7,21 @@ export interface FoundList {
 	readonly place: Place;
 	/** UTF-16 offset in the text. */
 	readonly offset: number;
-	/** Why it broke off, and where. */
+	/** Why it is incomplete, and where. */
 	readonly fault: { readonly message: string; readonly place: Place } | null;
 }
 
-/** Where a list of messages may begin: before a message's constructor, or before a table that names a role. */
+/** Where a list of messages may start: before a message constructor, or before an object that names a role. */
 const opening =
 	/\[\s*(?=(?:[\w.]{0,80}Message(?:Chunk)?\()|\{\s*(?:'(?:role|type|content|from)'|"(?:role|type|content|from)")\s*:)/g;
 
-/** Openings that lead to nothing; a text with more of them is no chat log. */
+/** Max failed starts; a text with more is not a chat log. */
 const mostFailures = 1000;
 
 /**
- * Lists of messages anywhere in a text, as Python prints them or as torn JSON, each up to where it ends or breaks off.
- * Linear in the text: what was read once is not read again.
- * @param json whether the text as a whole begins like JSON
+ * Finds lists of messages anywhere in a text, as printed by Python or as incomplete JSON, each up to its end or first
+ * error. Linear in the text: nothing is parsed twice.
+ * @param json whether the text as a whole starts like JSON
  */
 export function* findLists(text: string, json: boolean): Generator<FoundList> {
 	const places = new Places(text);
@@ -60,7 +60,7 @@ export function* findLists(text: string, json: boolean): Generator<FoundList> {
 	}
 }
 
-/** Line and column of offsets; asked in ascending order it reads the text once. */
+/** Line and column of offsets; requests in ascending order read the text once. */
 class Places {
 	readonly #text: string;
 	#line = 1;

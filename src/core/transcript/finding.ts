@@ -17,7 +17,7 @@ export type CheckName = (typeof checkNames)[number];
 /** `error`: something is broken; `warning`: something looks wrong; `info`: worth knowing. */
 export type Severity = 'error' | 'warning' | 'info';
 
-/** Something that a check found, with where it is and what shows it. */
+/** A finding of a check, with its places and evidence. */
 export interface Finding {
 	readonly check: CheckName;
 	readonly severity: Severity;
@@ -25,9 +25,9 @@ export interface Finding {
 	readonly title: string;
 	/** What, where and why, in sentences. */
 	readonly text: string;
-	/** The place it is about first. */
+	/** The main place first. */
 	readonly at: readonly MessagePlace[];
-	/** Passages that show it; at most a few, each cut. */
+	/** Evidence; at most a few truncated quotes. */
 	readonly quotes: readonly { readonly label: string; readonly text: string }[];
 }
 
@@ -39,7 +39,7 @@ export function sortFindings(findings: readonly Finding[]): Finding[] {
 	return findings.toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity) || first(a) - first(b));
 }
 
-/** A passage for people: its beginning, and that it goes on. */
+/** A quote for display, truncated with an ellipsis. */
 export function quote(text: string, longest = 400): string {
 	return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
@@ -50,12 +50,12 @@ export function listed(words: readonly string[]): string {
 	return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
 
-/** Messages are counted from 1 on screen and in sentences. */
+/** Messages are numbered from 1 for display. */
 export function messageName(index: number): string {
 	return `message ${index + 1}`;
 }
 
-/** The same at the beginning of a sentence. */
+/** The same at the start of a sentence. */
 export function messageNameFirst(index: number): string {
 	return `Message ${index + 1}`;
 }

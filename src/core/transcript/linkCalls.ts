@@ -1,8 +1,8 @@
 import type { CallLink, TranscriptMessage } from './transcript.ts';
 
 /**
- * Links each call with the messages that answer it, by call id. Where a format has no ids (OpenAI's old `function_call`),
- * the results that follow a message are taken for its calls of the same name, in their order.
+ * Links each call with the messages that answer it, by call id. In formats without ids (OpenAI's old `function_call`),
+ * the results after a message are matched with its calls of the same name, in order.
  */
 export function linkCalls(messages: readonly TranscriptMessage[]): { links: CallLink[]; orphans: number[] } {
 	const links: { message: number; call: number; results: number[] }[] = [];
@@ -14,7 +14,7 @@ export function linkCalls(messages: readonly TranscriptMessage[]): { links: Call
 		message.calls.forEach((call, i) => {
 			const link = { message: message.index, call: i, results: [] };
 			links.push(link);
-			// Ids must be unique; where they are not, results belong to the call that is nearest before them.
+			// If ids are not unique, a result belongs to the nearest preceding call.
 			if (call.id !== null) byId.set(call.id, link);
 			else unnamed.push({ name: call.name, link });
 		});

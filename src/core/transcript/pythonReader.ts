@@ -1,6 +1,6 @@
 import { PythonCall } from './pythonValue.ts';
 
-/** Where and why a text is not a literal. */
+/** A parse error with its position. */
 export class LiteralFault extends Error {
 	override readonly name = 'LiteralFault';
 	/** UTF-16 offset. */
@@ -13,15 +13,15 @@ export class LiteralFault extends Error {
 }
 
 export interface LiteralLimits {
-	/** How deep brackets may be nested. */
+	/** Max nesting of brackets. */
 	readonly depth: number;
-	/** How many values there may be. */
+	/** Max number of values. */
 	readonly values: number;
 }
 
 export const literalLimits: LiteralLimits = { depth: 200, values: 1_000_000 };
 
-/** `json`: `\/` is a slash, and `\u` pairs make one character, as they do in JSON. */
+/** `json`: `\/` is a slash, and `\u` surrogate pairs form one character. */
 export type Dialect = 'python' | 'json';
 
 const number =
@@ -54,14 +54,13 @@ const simpleEscapes: Readonly<Record<string, string>> = {
 	'"': '"',
 	'\n': '',
 };
-/** What `repr` shows of objects without a literal: `<Role.USER: 'user'>`. Kept as text. */
+/** `repr` output of objects without a literal: `<Role.USER: 'user'>`. Kept as text. */
 const opaqueLimit = 2000;
 
 /**
- * Reads literals of Python, as `repr` writes them, and of JSON: None, booleans, numbers, strings, lists, tuples, sets,
- * dictionaries, and calls such as `AIMessage(content='...')`, of which name and arguments are kept. Nothing is evaluated:
- * no names are looked up, no operators are applied, and whatever else there is, is a {@link LiteralFault} at its place.
- * Linear in the text.
+ * Parses Python literals as written by `repr`, and JSON: None, booleans, numbers, strings, lists, tuples, sets,
+ * dictionaries, and calls such as `AIMessage(content='...')`, whose name and arguments are kept. Nothing is evaluated:
+ * no names are looked up and no operators applied; anything else is a {@link LiteralFault}. Linear in the text.
  */
 export class LiteralReader {
 	readonly text: string;
@@ -77,20 +76,20 @@ export class LiteralReader {
 		this.#limits = options.limits ?? literalLimits;
 	}
 
-	/** UTF-16 offset of what is read next. */
+	/** UTF-16 offset of the next character. */
 	get offset(): number {
 		return this.#at;
 	}
 
-	/** Reads one value. Throws a {@link LiteralFault}. */
+	/** Parses one value. Throws {@link LiteralFault}. */
 	value(): unknown {
 		return this.#value(0);
 	}
 
 	/**
-	 * Reads a list element by element, so that of a list that is cut off or damaged everything before the damage is there.
-	 * @param take gets each element and the offset where it begins; false: no more
-	 * @returns why the list did not end, or null
+	 * Parses a list element by element, so that everything before an error in a truncated or damaged list is available.
+	 * @param take receives each element and its offset; false stops
+	 * @returns why the list is incomplete, or null
 	 */
 	list(take: (value: unknown, offset: number) => boolean): LiteralFault | null {
 		try {
@@ -113,7 +112,7 @@ export class LiteralReader {
 		}
 	}
 
-	/** Whether nothing but space is left. */
+	/** Whether only whitespace is left. */
 	atEnd(): boolean {
 		this.#skip();
 		return this.#at >= this.text.length;
@@ -210,7 +209,7 @@ export class LiteralReader {
 		}
 	}
 
-	/** A tuple; or one value in parentheses, which is that value. */
+	/** A tuple, or one value in parentheses, which is that value. */
 	#parenthesised(depth: number): unknown {
 		const start = this.#at;
 		const items = this.#items(')', depth);
@@ -218,7 +217,7 @@ export class LiteralReader {
 		return lone ? items[0] : items;
 	}
 
-	/** A dictionary; or a set, which is given as a list. */
+	/** A dictionary, or a set, which is returned as a list. */
 	#braces(depth: number): unknown {
 		this.#skip();
 		const table: Record<string, unknown> = Object.create(null);
@@ -273,7 +272,7 @@ export class LiteralReader {
 		throw new LiteralFault('"<" is not the start of a value', start);
 	}
 
-	/** Strings side by side are one. */
+	/** Adjacent strings are concatenated. */
 	#strings(): string {
 		const parts: string[] = [];
 		for (;;) {
@@ -319,7 +318,7 @@ export class LiteralReader {
 		}
 	}
 
-	/** Reads the escape at `at`; returns where the text goes on. */
+	/** Parses the escape at `at`; returns the offset after it. */
 	#escape(at: number, parts: string[]): number {
 		const { text } = this;
 		const next = text[at + 1] ?? '';
@@ -346,12 +345,12 @@ export class LiteralReader {
 			return at + 1 + octal[0].length;
 		}
 		if (next === '') throw new LiteralFault('The text ends inside a string', at);
-		// Python keeps the backslash of what is no escape.
+		// Python keeps the backslash of an invalid escape.
 		parts.push(`\\${next}`);
 		return at + 2;
 	}
 
-	/** Spaces, line ends, comments, and a backslash at a line's end. */
+	/** Whitespace, comments, and line continuations. */
 	#skip(): void {
 		const { text } = this;
 		for (;;) {

@@ -3,7 +3,7 @@ import { canonicalText, jsonText, readCall, readCalls } from './toolCalls.ts';
 import type { Place, ToolCall, TranscriptMessage, TranscriptRole } from './transcript.ts';
 import { readUsage, sameUsage } from './usage.ts';
 
-/** What the formats call the speakers, in lower case and without "message" or "chunk" at the end. */
+/** Names of speakers in the formats, in lower case and without a trailing "message" or "chunk". */
 const roles: Readonly<Record<string, TranscriptRole>> = {
 	system: 'system',
 	developer: 'system',
@@ -26,12 +26,12 @@ export function roleOf(label: string): TranscriptRole {
 
 type Draft = Omit<TranscriptMessage, 'index'>;
 
-/** Whether a value of a file is a message in one of the dialects. */
+/** Whether a value is a message in one of the formats. */
 export function isMessage(value: unknown): boolean {
 	return unwrap(value) !== null || readItem(value, null) !== null;
 }
 
-/** Calls and their outputs that stand beside the messages, as OpenAI's responses have them. */
+/** Calls and outputs beside the messages, as in OpenAI's responses. */
 function readItem(value: unknown, place: Place | null): Draft | null {
 	const kind = textField(value, 'type');
 	const common = { ...silent, label: kind ?? '', attachments: [], contradictions: [], place };
@@ -51,8 +51,8 @@ interface Unwrapped {
 }
 
 /**
- * The label and the fields of a message: `AIMessage(...)`, `{role, content}`, `{type: 'ai', data: {...}}`,
- * `{type: 'ai', content}`, `{lc: 1, id: [..., 'AIMessage'], kwargs}`, `{from: 'human', value}`.
+ * The label and fields of a message: `AIMessage(...)`, `{role, content}`, `{type: 'ai', data: {...}}`, `{type: 'ai',
+ * content}`, `{lc: 1, id: [..., 'AIMessage'], kwargs}`, `{from: 'human', value}`.
  */
 function unwrap(value: unknown): Unwrapped | null {
 	if (value instanceof PythonCall) {
@@ -77,13 +77,13 @@ function unwrap(value: unknown): Unwrapped | null {
 	return null;
 }
 
-/** Content in parts, taken apart. */
+/** The parts of a content list. */
 interface Parts {
 	readonly texts: string[];
 	readonly thinking: string[];
 	readonly calls: ToolCall[];
 	readonly attachments: string[];
-	/** Tool results inside of a user's message, as Anthropic has them. */
+	/** Tool results inside a user message, as in Anthropic's format. */
 	readonly results: { readonly callId: string | null; readonly failed: boolean | null; readonly text: string }[];
 }
 
@@ -123,8 +123,8 @@ function readParts(content: unknown, depth = 0): Parts {
 }
 
 /**
- * One message of a file; several where one holds results of several calls. Empty when the value is none.
- * @param usage of the response that the message came in, where the file tells it there
+ * Parses a message; returns several if it contains results of several calls, and none if the value is not a message.
+ * @param usage token usage of the response that contains the message, if recorded there
  */
 export function readMessage(value: unknown, place: Place | null, usage: unknown = undefined): Draft[] {
 	const item = readItem(value, place);
@@ -205,7 +205,7 @@ function failedOf(body: unknown): boolean | null {
 	return typeof flag === 'boolean' ? flag : null;
 }
 
-/** Calls are told in up to three places; LangChain keeps the provider's beside its own. */
+/** Calls are recorded in up to three places; LangChain keeps the provider's beside its own. */
 function gatherCalls(
 	body: unknown,
 	extra: unknown,

@@ -15,7 +15,7 @@ import type {
 	TranscriptMessage,
 } from './transcript.ts';
 
-/** What one file may hold at most; the rest is counted as a fault. */
+/** Limits on a file; anything beyond is counted as a fault. */
 export const transcriptLimits = {
 	/** UTF-16 code units. */
 	characters: 32 * 1024 * 1024,
@@ -24,7 +24,7 @@ export const transcriptLimits = {
 	faults: 200,
 } as const;
 
-/** Collects what a file holds, within the limits. */
+/** Collects the contents of a file, within the limits. */
 class Collector {
 	readonly transcripts: Transcript[] = [];
 	readonly faults: TranscriptFault[] = [];
@@ -32,7 +32,7 @@ class Collector {
 	#messages = 0;
 	#overflowed = false;
 
-	/** Whether something was left out. */
+	/** Whether anything was left out. */
 	get overflowed(): boolean {
 		return this.#overflowed;
 	}
@@ -46,7 +46,7 @@ class Collector {
 		else this.moreFaults++;
 	}
 
-	/** Told once: what comes after is not read at all. */
+	/** Reported once: everything after it is not read at all. */
 	#overflow(place: Place | null): void {
 		if (this.#overflowed) return;
 		this.#overflowed = true;
@@ -54,7 +54,7 @@ class Collector {
 		this.fault(`Only the first ${messages} messages and ${transcripts} conversations are read`, place);
 	}
 
-	/** A list of messages; what is none is a fault. */
+	/** A list of messages; other values are faults. */
 	add(values: readonly PlacedValue[], about: Conversation): void {
 		if (this.full) {
 			this.#overflow(values[0]?.place ?? null);
@@ -96,11 +96,10 @@ interface Conversation {
 const plain: Omit<Conversation, 'title'> = { tools: [], before: [], after: [], usage: undefined };
 
 /**
- * Reads a chat log: a list of messages in JSON or as Python prints it (anywhere in the text), a table with such a list,
- * or JSON lines with a message, a list or a table each. Pure; nothing of the text is evaluated, and work and memory are
- * bounded by the length of the text. Fails with `invalid` when there are no messages in it, with `unsupported` when it is
- * too long.
- * @param name of the file, for sentences
+ * Parses a chat log: a list of messages in JSON or as printed by Python (anywhere in the text), an object with such a
+ * list, or JSON lines with a message, a list or an object each. Pure; nothing in the text is evaluated, and work and
+ * memory are bounded by its length. Throws `invalid` if it has no messages, `unsupported` if it is too long.
+ * @param name file name for messages
  */
 export function readTranscript(text: string, name: string): TranscriptFile {
 	if (text.length > transcriptLimits.characters) {
@@ -125,7 +124,7 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 	return { format, transcripts, faults, moreFaults };
 }
 
-/** A fault in one sentence. */
+/** Describes a fault in one sentence. */
 export function describe({ place, message }: TranscriptFault): string {
 	return place === null ? `${message}.` : `Line ${place.line}, column ${place.column}: ${message}.`;
 }
@@ -152,7 +151,7 @@ function readInto(collector: Collector, text: string): TranscriptFormat {
 	}
 	const updates: PlacedValue[] = [];
 	for (const list of findLists(text, opens)) {
-		// Chunks of one stream are one conversation.
+		// Chunks of the same stream form one conversation.
 		if (updateHead.test(text.slice(Math.max(0, list.offset - 300), list.offset))) updates.push(...list.values);
 		else collector.add(list.values, { ...plain, title: `Line ${list.place.line}` });
 		if (list.fault) collector.fault(`The list is incomplete: ${list.fault.message}`, list.fault.place);
@@ -163,10 +162,10 @@ function readInto(collector: Collector, text: string): TranscriptFormat {
 }
 
 const streamTitle = 'Stream of updates';
-/** What stands before the messages of a chunk of LangGraph's stream: `{'agent': {'messages': `. */
+/** The text before the messages of a LangGraph stream chunk: `{'agent': {'messages': `. */
 const updateHead = /\{\s*['"][^'"{}]{1,80}['"]\s*:\s*\{[^[\]{}]{0,150}['"]messages['"]\s*:\s*$/;
 
-/** Whether lines are tables of their own; a list that is written over several lines is not. */
+/** Whether each line is a complete object; false for a list written over several lines. */
 function looksLikeLines(text: string): boolean {
 	const rows = text
 		.slice(0, 8 * 1024 * 1024)
@@ -215,7 +214,10 @@ function readLines(collector: Collector, text: string): void {
 	if (loose.length > 0) collector.add(loose, { ...plain, title: 'All lines' });
 }
 
-/** Adds the conversation or conversations that a value is. @returns false: it is none */
+/**
+ * Adds the conversations of a value.
+ * @returns false if there are none
+ */
 function addConversations(collector: Collector, value: unknown, title: string, place: Place): boolean {
 	const logged = agentConversations(value, title);
 	if (logged !== null) {
@@ -254,7 +256,7 @@ function readValue(collector: Collector, value: unknown, title: string, place: P
 	collector.fault('No list of messages found', place);
 }
 
-/** Where tables keep their messages, in the order in which they are looked for. */
+/** Fields that contain the messages, in search order. */
 const listFields = [
 	'messages',
 	'conversations',
@@ -313,14 +315,14 @@ function readConversation(
 	return null;
 }
 
-/** The messages of a response: OpenAI's choices, or the response itself where it is a message. */
+/** The messages of a response: OpenAI's choices, or the response itself if it is a message. */
 function answersOf(response: unknown): unknown[] {
 	const choices = field(response, 'choices');
 	if (Array.isArray(choices)) return choices.slice(0, 1).map((choice) => field(choice, 'message'));
 	return isTable(response) && textField(response, 'role') !== null ? [response] : [];
 }
 
-/** One side of a rollout: messages, or a text of the given role. */
+/** One side of a rollout: messages, or a text with the given role. */
 function sideOf(value: unknown, role: 'user' | 'assistant'): unknown[] | null {
 	if (value === undefined) return [];
 	if (typeof value === 'string') return [{ role, content: value }];

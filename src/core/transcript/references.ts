@@ -5,39 +5,39 @@ import { normalUrl, type Source, sourcesOf } from './sources.ts';
 import type { MessagePlace, Transcript } from './transcript.ts';
 
 /**
- * How a claim stands to what it cites. `supported`: its words stand in a cited source; `weak`: some do; `unsupported`: few
- * do; `elsewhere`: few do, while another source that was retrieved has them; `number`: a number of it stands in none;
- * `unknown`: no cited source was retrieved with a text, or there are too few words to judge.
+ * Verdict on a claim. `supported`: a cited source contains its words; `weak`: some of them; `unsupported`: few of them;
+ * `elsewhere`: few, but another retrieved source has them; `number`: no source has one of its numbers; `unknown`: no
+ * cited source was retrieved with text, or there are too few words to judge.
  */
 export type Verdict = 'supported' | 'weak' | 'unsupported' | 'elsewhere' | 'number' | 'unknown';
 
-/** One sentence with the references that it is given for. */
+/** A sentence with its references. */
 export interface Claim {
 	readonly text: string;
 	/** Numbers of the references, as cited. */
 	readonly cites: readonly number[];
 	readonly verdict: Verdict;
-	/** Weighted share of its terms in the cited source that has most of them, 0 to 1; null: not judged. */
+	/** Highest weighted share of its terms in a cited source, 0 to 1; null: not judged. */
 	readonly support: number | null;
 	/** Address of that source. */
 	readonly source: string | null;
-	/** The stems of its terms that no cited source has. */
+	/** Stems of its terms that no cited source contains. */
 	readonly absent: readonly string[];
 	readonly absentNumbers: readonly string[];
-	/** A source that was retrieved, is not cited, and has clearly more of the terms. */
+	/** A retrieved source that is not cited but contains clearly more of the terms. */
 	readonly better: { readonly url: string; readonly support: number; readonly messages: readonly number[] } | null;
 }
 
 export interface Reference {
-	/** From 1. */
+	/** 1-based. */
 	readonly number: number;
 	readonly url: string;
-	/** Messages whose results hold it before it is cited; empty: it was never retrieved. */
+	/** Messages whose results contain it before it is cited; empty if it was never retrieved. */
 	readonly retrieved: readonly number[];
 	readonly title: string | null;
-	/** What the results say of it. */
+	/** Its text in the results. */
 	readonly evidence: string;
-	/** Which of the answer's claims cite it. */
+	/** Indices of the claims that cite it. */
 	readonly claims: readonly number[];
 }
 
@@ -50,11 +50,11 @@ export interface AnswerReferences {
 	readonly dangling: readonly number[];
 }
 
-/** Thresholds of {@link Claim.support}; found on transcripts of research agents. */
+/** Thresholds on {@link Claim.support}, determined on transcripts of research agents. */
 export const supportLimits = { supported: 0.5, unsupported: 0.35, better: 0.2 } as const;
 const fewestTerms = 3;
 
-/** Every answer that cites, in order. */
+/** All answers with citations, in order. */
 export function findReferences(transcript: Transcript): AnswerReferences[] {
 	const answers: { at: MessagePlace; text: string; list: string[] }[] = [];
 	for (const { call, place } of madeCalls(transcript)) {
@@ -71,7 +71,7 @@ export function findReferences(transcript: Transcript): AnswerReferences[] {
 		.filter(({ references, claims }) => references.length > 0 && (claims.length > 0 || references.length > 0));
 }
 
-/** A list of addresses under one of the usual names, anywhere in the arguments. */
+/** A list of URLs under one of the usual names, anywhere in the arguments. */
 function listOf(value: unknown, depth: number): string[] | null {
 	if (!isTable(value) || depth > 3) return null;
 	for (const name of ['references', 'citations', 'sources']) {
@@ -89,7 +89,7 @@ function listOf(value: unknown, depth: number): string[] | null {
 	return null;
 }
 
-/** An answer as text: its numbered list of sources at the end, apart from what is said. */
+/** Splits a text answer into its body and the numbered list of sources at its end. */
 function inText(text: string): { text: string; list: string[] } {
 	const list: string[] = [];
 	const said: string[] = [];
@@ -107,11 +107,14 @@ const citation = /(?:\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\][\s,;]*)+/g;
 export interface CitedSentence {
 	readonly text: string;
 	readonly cites: readonly number[];
-	/** The citation stands in the sentence itself; else it stands after a later one, and may not be meant for this one. */
+	/**
+	 * Whether the citation is in the sentence itself; otherwise it follows a later sentence, and may not refer to this
+	 * one.
+	 */
 	readonly direct: boolean;
 }
 
-/** The sentences that are given references: what stands between one run of citations and the next, in one paragraph. */
+/** Sentences with references: the text between two runs of citations, within a paragraph. */
 export function citedSentences(text: string): CitedSentence[] {
 	const found: CitedSentence[] = [];
 	for (const paragraph of text.split(/\n+/)) {
@@ -149,9 +152,9 @@ function judge(
 }
 
 /**
- * The claims of a text against the sources that it cites.
- * @param list what `[1]`, `[2]`... stand for
- * @param sources what was retrieved, by normal address
+ * Judges the claims of a text against the cited sources.
+ * @param list sources of `[1]`, `[2]`, ...
+ * @param sources retrieved sources by normalized URL
  */
 export function judgeCitations(
 	text: string,
@@ -225,8 +228,8 @@ function judgeClaim(
 }
 
 /**
- * Terms of sources, weighted by how few of them have the term: ln(1 + N / n) (Spärck Jones 1972), so that what every
- * source says does not support a claim.
+ * Terms of sources, weighted by rarity: ln(1 + N / n) (Spärck Jones 1972), so that terms in every source do not support
+ * a claim.
  */
 class TermWeights {
 	readonly #terms = new Map<Source, ReadonlySet<string>>();

@@ -2,14 +2,14 @@ import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { field, isTable, textField } from './pythonValue.ts';
 import type { Transcript } from './transcript.ts';
 
-/** A page or document that a tool gave back. */
+/** A page or document returned by a tool. */
 export interface Source {
-	/** As written first. */
+	/** As first written. */
 	readonly url: string;
 	readonly title: string | null;
-	/** What the results say of it, joined. */
+	/** Its text in the results, joined. */
 	readonly text: string;
-	/** Messages whose results hold it, ascending. */
+	/** Messages whose results contain it, ascending. */
 	readonly messages: readonly number[];
 }
 
@@ -26,7 +26,7 @@ const textFields = [
 ] as const;
 const limits = { sources: 2000, text: 200_000, depth: 12 } as const;
 
-/** An address as it is compared: without scheme, "www.", fragment, tracking parameters and slash at the end. */
+/** Normalizes a URL for comparison: without scheme, "www.", fragment, tracking parameters and trailing slash. */
 export function normalUrl(url: string): string {
 	return url
 		.trim()
@@ -38,8 +38,8 @@ export function normalUrl(url: string): string {
 }
 
 /**
- * The sources that tool results hold, by normal address: tables with an address and a text in results that are JSON, and
- * addresses with the lines around them in results that are text.
+ * The sources in tool results by normalized URL: objects with a URL and a text in JSON results, and URLs with the
+ * surrounding lines in text results.
  * @param before only messages before this one
  */
 export function sourcesOf({ messages }: Transcript, before = Number.POSITIVE_INFINITY): Map<string, Source> {
@@ -102,7 +102,7 @@ function firstText(value: unknown, names: readonly string[]): string | null {
 	return null;
 }
 
-/** In plain text a source is its address and what follows up to the next address. */
+/** In plain text, a source is its URL and the text up to the next URL. */
 function gatherLines(text: string, message: number, add: Add): void {
 	const urls = [...text.slice(0, 1_000_000).matchAll(/https?:\/\/[^\s<>"'\])]{4,2000}/g)].slice(0, limits.sources);
 	urls.forEach((match, i) => {

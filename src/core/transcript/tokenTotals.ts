@@ -3,16 +3,16 @@ import type { Transcript } from './transcript.ts';
 export interface TokenTotals {
 	readonly prompt: number;
 	readonly completion: number;
-	/** prompt + completion: what was paid for, as each call reads its whole context again. */
+	/** prompt + completion: the billed tokens, because each call reads its whole context again. */
 	readonly total: number;
 	readonly cached: number;
 	readonly reasoning: number;
-	/** Answers of the model with a count, and all of them. */
+	/** Number of model answers with token counts, and of all answers. */
 	readonly counted: number;
 	readonly answers: number;
 }
 
-/** Sums over the calls of the model. */
+/** Sums over the model calls. */
 export function tokenTotals({ messages }: Transcript): TokenTotals {
 	let [prompt, completion, cached, reasoning, counted, answers] = [0, 0, 0, 0, 0, 0];
 	for (const { role, usage } of messages) {
@@ -33,11 +33,11 @@ export interface ContextPoint {
 	/** Tokens. */
 	readonly prompt: number;
 	readonly completion: number;
-	/** Tokens that came since the call before: negative when the context was cut. */
+	/** Tokens added since the previous call; negative if the context was truncated. */
 	readonly added: number;
 }
 
-/** How the context grows, one point for each call of the model that tells its tokens. */
+/** Context growth, one point per model call with token counts. */
 export function contextPoints({ messages }: Transcript): ContextPoint[] {
 	const points: ContextPoint[] = [];
 	for (const { index, usage } of messages) {

@@ -2,7 +2,7 @@ import type { MadeCall } from './calls.ts';
 import { field, isTable } from './pythonValue.ts';
 import type { DeclaredTool } from './transcript.ts';
 
-/** What a tool's arguments should be, and who says so. */
+/** Expected arguments of a tool, and where the expectation comes from. */
 export interface ToolSchema {
 	/** JSON Schema, of which `required`, `properties` and `type` are used. */
 	readonly schema: unknown;
@@ -27,15 +27,15 @@ const answer = {
 };
 
 /**
- * The tools of a Reflexion research agent (Shinn et al. 2023, as LangGraph's tutorial writes it): a draft, and its
- * revisions with references.
+ * The tools of a Reflexion research agent (Shinn et al. 2023, as in the LangGraph tutorial): a draft, and its revisions
+ * with references.
  */
 const reflexionTools: Readonly<Record<string, unknown>> = {
 	AnswerQuestion: answer,
 	ReviseAnswer: { ...answer, properties: { ...answer.properties, references: texts } },
 };
 
-/** The file's own declaration, else what is known of a tool of this name with these arguments. */
+/** The declaration in the file, otherwise the known schema of a tool with this name and these arguments. */
 export function schemaOf(name: string, declared: readonly DeclaredTool[]): ToolSchema | null {
 	const own = declared.find((tool) => tool.name === name);
 	if (isTable(own?.schema)) return { schema: own.schema, source: 'the schema in the file' };
@@ -43,7 +43,7 @@ export function schemaOf(name: string, declared: readonly DeclaredTool[]): ToolS
 	return { schema: reflexionTools[name], source: 'the schema of Reflexion agents' };
 }
 
-/** Fields that a schema asks for. */
+/** Required fields of a schema. */
 export function requiredOf(schema: unknown): string[] {
 	const required = field(schema, 'required');
 	return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
@@ -54,10 +54,10 @@ export function propertiesOf(schema: unknown): Readonly<Record<string, unknown>>
 	return isTable(properties) ? properties : {};
 }
 
-/** pydantic's words: the field in a line of its own, what is wrong with it in the next. */
+/** pydantic's error format: the field on one line, the error on the next. */
 const pydanticMissing = /^(\w[\w.]*)\r?\n\s+(?:Field required|field required)/gm;
 
-/** Fields that the validators of the transcript's own tools asked for: name to the message that says so. */
+/** Fields required by validators of the transcript's own tools: name to the message that says so. */
 export function demandedFields(calls: readonly MadeCall[], name: string): Map<string, number> {
 	const demanded = new Map<string, number>();
 	for (const { call, results } of calls) {

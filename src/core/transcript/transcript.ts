@@ -1,61 +1,61 @@
-/** Who speaks, whatever the format calls it. */
+/** Speaker role, independent of the format. */
 export type TranscriptRole = 'system' | 'user' | 'assistant' | 'tool' | 'other';
 
-/** Tokens of one call of a model, as the provider counted them. */
+/** Token counts of one model call, as reported by the provider. */
 export interface TokenUsage {
-	/** All tokens read, those from a cache included. */
+	/** All tokens read, including cached ones. */
 	readonly prompt: number;
 	readonly completion: number;
-	/** As told; null: not told. */
+	/** As reported; null if not reported. */
 	readonly total: number | null;
-	/** Of the prompt. */
+	/** Part of the prompt. */
 	readonly cached: number | null;
-	/** Of the completion. */
+	/** Part of the completion. */
 	readonly reasoning: number | null;
 }
 
-/** A tool that a model asked for. */
+/** A tool call requested by a model. */
 export interface ToolCall {
 	readonly id: string | null;
 	readonly name: string;
-	/** Decoded; undefined when `fault` says why they are not. */
+	/** Parsed; undefined if `fault` is set. */
 	readonly arguments: unknown;
 	/** As written, or as JSON. */
 	readonly text: string;
 	readonly fault: string | null;
 }
 
-/** What a tool gave back. */
+/** A tool result. */
 export interface ToolResult {
 	readonly callId: string | null;
-	/** Told by the format; null: it tells nothing. */
+	/** Error status according to the format; null if it has none. */
 	readonly failed: boolean | null;
 }
 
 export interface TranscriptMessage {
-	/** From 0, within the transcript. */
+	/** 0-based, within the transcript. */
 	readonly index: number;
 	readonly role: TranscriptRole;
-	/** What the file calls it: `AIMessage`, `assistant`. */
+	/** Name in the file: `AIMessage`, `assistant`. */
 	readonly label: string;
-	/** Of the tool or of the speaker. */
+	/** Name of the tool or the speaker. */
 	readonly name: string | null;
 	readonly text: string;
-	/** Reasoning that is kept apart from the text. */
+	/** Reasoning stored separately from the text. */
 	readonly thinking: string;
 	readonly calls: readonly ToolCall[];
-	/** Of a tool's message. */
+	/** For tool messages. */
 	readonly result: ToolResult | null;
 	readonly usage: TokenUsage | null;
-	/** Where the message tells its usage twice and differently: the second telling. */
+	/** A second, different token usage in the same message. */
 	readonly otherUsage: TokenUsage | null;
 	readonly model: string | null;
 	readonly finishReason: string | null;
-	/** Parts that are no text: `image`, `audio`. */
+	/** Non-text parts: `image`, `audio`. */
 	readonly attachments: readonly string[];
-	/** Calls that are told a second time under another field, where the two differ: in words. */
+	/** Differences between two records of the same call, in words. */
 	readonly contradictions: readonly string[];
-	/** Line (from 1) and column (from 1) in the file, where they are known. */
+	/** 1-based line and column in the file, if known. */
 	readonly place: Place | null;
 }
 
@@ -64,17 +64,17 @@ export interface Place {
 	readonly column: number;
 }
 
-/** A tool as the file declares it. */
+/** A tool declared in the file. */
 export interface DeclaredTool {
 	readonly name: string;
-	/** JSON Schema of its arguments; null: not told. */
+	/** JSON Schema of its arguments; null if not declared. */
 	readonly schema: unknown;
 }
 
-/** A call and what came back. */
+/** A call and its results. */
 export interface CallLink {
 	readonly message: number;
-	/** Which of the message's calls. */
+	/** Index among the calls of the message. */
 	readonly call: number;
 	/** Messages with its result; more than one is a fault. */
 	readonly results: readonly number[];
@@ -82,17 +82,17 @@ export interface CallLink {
 
 /** One conversation. */
 export interface Transcript {
-	/** How the file names it, or which line it is. */
+	/** Title in the file, or its line. */
 	readonly title: string;
 	readonly messages: readonly TranscriptMessage[];
 	readonly tools: readonly DeclaredTool[];
-	/** One for each call, in the order of the messages. */
+	/** One per call, in message order. */
 	readonly links: readonly CallLink[];
-	/** Messages with results of calls that no message makes. */
+	/** Messages with results of unknown calls. */
 	readonly orphans: readonly number[];
 }
 
-/** What could not be read. */
+/** A part that could not be read. */
 export interface TranscriptFault {
 	readonly place: Place | null;
 	readonly message: string;
@@ -104,13 +104,13 @@ export interface TranscriptFile {
 	readonly format: TranscriptFormat;
 	readonly transcripts: readonly Transcript[];
 	readonly faults: readonly TranscriptFault[];
-	/** How many faults there were beyond those kept. */
+	/** Number of faults beyond those kept. */
 	readonly moreFaults: number;
 }
 
-/** The field of a call in which a place of a transcript lies; for jumps. */
+/** A position in a transcript, for navigation. */
 export interface MessagePlace {
 	readonly message: number;
-	/** Which of its calls; null: the message itself. */
+	/** Index of the call; null: the message itself. */
 	readonly call: number | null;
 }

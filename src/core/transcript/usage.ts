@@ -2,9 +2,9 @@ import { countField, field } from './pythonValue.ts';
 import type { TokenUsage } from './transcript.ts';
 
 /**
- * Token counts of a message or a response in the words of the providers: OpenAI's `prompt_tokens` and
- * `completion_tokens`, Anthropic's `input_tokens` and `output_tokens` (which leave out what a cache gave, told as
- * `cache_read_input_tokens` and `cache_creation_input_tokens`), LangChain's `usage_metadata` (which does not).
+ * Parses token counts of a message or response in provider formats: OpenAI's `prompt_tokens` and `completion_tokens`,
+ * Anthropic's `input_tokens` and `output_tokens` (which exclude cached tokens, reported as `cache_read_input_tokens`
+ * and `cache_creation_input_tokens`), LangChain's `usage_metadata` (which includes them).
  */
 export function readUsage(value: unknown): TokenUsage | null {
 	const prompt = countField(value, 'prompt_tokens');

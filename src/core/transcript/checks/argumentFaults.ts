@@ -2,7 +2,7 @@ import { madeCalls } from '../calls.ts';
 import { type Finding, messageName, quote } from '../finding.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** Arguments that cannot be decoded, and calls that two fields of one message tell differently. */
+/** Finds arguments that cannot be parsed, and calls that two fields of a message record differently. */
 export function findArgumentFaults(transcript: Transcript): Finding[] {
 	const findings: Finding[] = [];
 	for (const { call, place, message } of madeCalls(transcript)) {

@@ -4,14 +4,14 @@ import { type Claim, findReferences } from '../references.ts';
 import type { MessagePlace, Transcript } from '../transcript.ts';
 
 /**
- * Citations without a reference, references that no tool gave back, and claims whose words or numbers do not stand in what
- * they cite. A claim that is repeated by later revisions is told once, with all its places.
+ * Finds citations without a reference, references that no tool returned, and claims whose words or numbers do not occur
+ * in the cited sources. A claim repeated by later revisions is reported once, with all its places.
  */
 export function findCitationFaults(transcript: Transcript): Finding[] {
 	const found = new Map<string, Finding>();
 	const add = (key: string, at: MessagePlace, finding: Omit<Finding, 'check' | 'at'>): void => {
 		const before = found.get(key);
-		// The newest place comes first: it is the one that counts.
+		// The newest place comes first, because it is the relevant one.
 		found.set(key, { ...finding, check: 'citation', at: [at, ...(before?.at ?? [])] });
 	};
 	const searched = transcript.messages.some(({ role }) => role === 'tool');

@@ -3,10 +3,10 @@ import { type Finding, messageName } from '../finding.ts';
 import { contextPoints } from '../tokenTotals.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** A context that has grown this many times over, to at least this many tokens, is worth a line. */
+/** Min growth factor, and min final token count, of a context worth reporting. */
 const limits = { times: 4, tokens: 4000 } as const;
 
-/** A context that grows from call to call, and what makes it grow. */
+/** Finds a context that grows from call to call, and the cause. */
 export function findContextGrowth(transcript: Transcript): Finding[] {
 	const points = contextPoints(transcript);
 	const [first] = points;

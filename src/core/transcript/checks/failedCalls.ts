@@ -2,7 +2,7 @@ import { isFailure, madeCalls } from '../calls.ts';
 import { type Finding, messageName, quote } from '../finding.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** Calls whose result says that they failed: by the format's own field, else by the words that errors begin with. */
+/** Finds calls with a failed result: by the error field of the format, otherwise by typical error words. */
 export function findFailedCalls(transcript: Transcript): Finding[] {
 	return madeCalls(transcript).flatMap(({ call, place, results }) =>
 		results.filter(isFailure).map(

@@ -6,9 +6,9 @@ import { demandedFields, propertiesOf, requiredOf, schemaOf } from '../toolSchem
 import type { Transcript } from '../transcript.ts';
 
 /**
- * Arguments against the tool's schema: the one in the file, else the one that is known for the tool's name, and whatever
- * a validator of the transcript asked for. Finds fields that are missing, that lie in another field, and that have another
- * type; and tools that are not declared.
+ * Checks arguments against the schema of the tool: from the file, otherwise the known one for the tool name, plus
+ * fields required by validators in the transcript. Finds fields that are missing, misplaced or of the wrong type, and
+ * undeclared tools.
  */
 export function findSchemaFaults(transcript: Transcript): Finding[] {
 	const calls = madeCalls(transcript);
@@ -108,7 +108,7 @@ function faultsOf(
 	return findings;
 }
 
-/** Fields of the tool that lie in another field, which has no such field: name to the field they lie in. */
+/** Fields of the tool that are inside another field without such a field: name to the field they are in. */
 function misplacedFields(
 	given: Readonly<Record<string, unknown>>,
 	properties: Readonly<Record<string, unknown>>,
@@ -121,7 +121,7 @@ function misplacedFields(
 		const allowed = propertiesOf(Object.hasOwn(properties, parent) ? properties[parent] : null);
 		for (const name of Object.keys(inner)) {
 			if (name === parent || !own.has(name) || Object.hasOwn(allowed, name) || misplaced.has(name)) continue;
-			// A copy beside it is what the tool takes.
+			// If there is a copy beside it, the tool uses that.
 			if (!Object.hasOwn(given, name)) misplaced.set(name, parent);
 		}
 	}

@@ -5,8 +5,8 @@ import { canonicalText } from '../toolCalls.ts';
 import type { Transcript } from '../transcript.ts';
 
 /**
- * A failed call that is made again without anything new: with the same arguments, or with arguments that only stand in
- * other places than before. And calls that repeat an earlier one that had worked.
+ * Finds failed calls that are repeated without anything new: with the same arguments, or with arguments that only
+ * moved. Also finds calls that repeat an earlier successful one.
  */
 export function findUnchangedRetries(transcript: Transcript): Finding[] {
 	const calls = madeCalls(transcript);
@@ -74,7 +74,7 @@ function retry(before: MadeCall, after: MadeCall): Finding | null {
 	};
 }
 
-/** Every value inside of a value, as canonical texts. */
+/** All values nested in a value, as canonical texts. */
 function gatherValues(value: unknown, into: Set<string>, depth: number): void {
 	if (depth > 6 || into.size > 2000) return;
 	into.add(canonicalText(value));

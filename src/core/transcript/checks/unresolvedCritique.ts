@@ -6,7 +6,7 @@ import type { Transcript } from '../transcript.ts';
 interface Revision {
 	readonly made: MadeCall;
 	readonly answer: string;
-	/** What the model found wanting in this answer; null: it did not look. */
+	/** What the model criticized in this answer; null if there is no reflection. */
 	readonly critique: ReadonlyMap<string, string> | null;
 }
 
@@ -14,8 +14,8 @@ const aspects = ['missing', 'superfluous'] as const;
 const nothing = /^\W*(?:none|nothing|n\/?a|no)?\W*$/i;
 
 /**
- * Reflexion's critique ("missing", "superfluous") against what the next revision makes of it: carried over word for word,
- * with an unchanged answer, or never looked at again.
+ * Compares Reflexion's critique ("missing", "superfluous") with the next revision: repeated verbatim, unchanged answer,
+ * or no further reflection.
  */
 export function findUnresolvedCritique(transcript: Transcript): Finding[] {
 	const revisions = madeCalls(transcript)
