@@ -1,5 +1,3 @@
-import { lstat } from 'node:fs/promises';
-import { basename, isAbsolute, join, normalize } from 'node:path';
 import type * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
@@ -7,16 +5,13 @@ import { Failure } from '../../base/failure.ts';
 import { decode, decodeOrThrow, type Schema } from '../../protocol/decode.ts';
 import {
 	fromWebviewSchema,
-	panelStateSchema,
 	type RequestTable,
 	type WebviewRequest,
 	type WebviewResponse,
 	type WebviewShown,
 } from '../../protocol/webviewMessages.ts';
-import { formatOf } from '../../runs/openRun.ts';
-import { runFiles } from '../../runs/runFiles.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
-import { appHtml, messageHtml } from './webviewHtml.ts';
+import { appHtml } from './webviewHtml.ts';
 
 /** One webview app: its bundle `dist/webview/<name>.js|css`, its view type, and what it says and asks. */
 export interface PanelApp<Command, Requests extends RequestTable> {
@@ -182,95 +177,4 @@ export abstract class RunPanel<Event, Command, Requests extends RequestTable> ex
 		super(panel, context, app);
 		this.runFolder = runFolder;
 	}
-}
-
-/**
- * All panels of one app: at most one per run. Brings them back after a reload; what a saved state says is only the
- * folder, and that is checked like any foreign path.
- */
-export abstract class RunPanels<P extends { readonly runFolder: string; reveal(): void } & vscode.Disposable, Options>
-	extends Disposable
-	implements vscode.WebviewPanelSerializer
-{
-	protected readonly context: PanelContext;
-	readonly #viewType: string;
-	readonly #panels = new Map<string, P>();
-
-	constructor(context: PanelContext, viewType: string) {
-		super();
-		this.context = context;
-		this.#viewType = viewType;
-		this.register({
-			dispose: () => {
-				for (const panel of [...this.#panels.values()]) panel.dispose();
-			},
-		});
-	}
-
-	/** The panel of a run: the one that is open, or a new one. */
-	open(runFolder: string, options?: Options): P {
-		const folder = normalize(runFolder);
-		const open = this.#panels.get(folder);
-		if (open) {
-			open.reveal();
-			if (options !== undefined) this.apply(open, options);
-			return open;
-		}
-		const made = webviewOptions(this.context.extensionUri);
-		const panel = vscode.window.createWebviewPanel(this.#viewType, basename(folder), vscode.ViewColumn.Active, made);
-		return this.#adopt(panel, folder, options);
-	}
-
-	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-		try {
-			const folder = await checkRunFolder(state);
-			if (this.#panels.has(folder)) panel.dispose();
-			else this.#adopt(panel, folder, undefined);
-		} catch (error) {
-			panel.webview.html = messageHtml('Cannot show this run', Failure.from(error).toString());
-		}
-	}
-
-	/** Makes the panel's controller. */
-	protected abstract create(panel: vscode.WebviewPanel, runFolder: string): P;
-
-	/** Hands the options of `open` to a panel. */
-	protected abstract apply(panel: P, options: Options): void;
-
-	#adopt(webviewPanel: vscode.WebviewPanel, folder: string, options: Options | undefined): P {
-		const panel = this.create(webviewPanel, folder);
-		this.#panels.set(folder, panel);
-		webviewPanel.onDidDispose(() => this.#panels.delete(folder));
-		if (options !== undefined) this.apply(panel, options);
-		return panel;
-	}
-}
-
-/**
- * The run folder that a saved state names, if it is one: an absolute path to a real folder with a regular run.json, or that
- * an importer recognizes.
- */
-export async function checkRunFolder(state: unknown): Promise<string> {
-	const { runFolder } = decodeOrThrow(panelStateSchema, state, 'The saved state of the view');
-	if (!isAbsolute(runFolder)) {
-		throw new Failure(
-			'invalid',
-			'The saved state of the view has no absolute path.',
-			'Open the run from the Runs view.',
-		);
-	}
-	const folder = normalize(runFolder);
-	try {
-		const directory = await lstat(folder);
-		if (!directory.isDirectory()) throw new Failure('invalid', `${folder} is not a run folder.`);
-		const record = await lstat(join(folder, runFiles.record)).catch(() => null);
-		if (record === null) await formatOf(folder);
-		else if (!record.isFile()) throw new Failure('invalid', `${folder} is not a run folder.`);
-	} catch (error) {
-		if (error instanceof Failure) throw error;
-		throw new Failure('missing', `The run folder ${folder} no longer exists.`, 'Open another run from the Runs view.', {
-			cause: error,
-		});
-	}
-	return folder;
 }

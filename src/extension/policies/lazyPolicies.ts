@@ -1,24 +1,11 @@
-import { Disposable } from '../../base/disposable.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { type CommandId, commandIds } from '../ids.ts';
+import type { Lazy } from '../lazy.ts';
 import type { PolicyCommands } from './policyCommands.ts';
 import type { PolicyWorkbench } from './policyWorkbench.ts';
 
-/** Loads what there is about policies when somebody looks at them, searches, or a command about them runs; not before. */
-export class LazyPolicies extends Disposable {
-	readonly #load: () => Promise<PolicyWorkbench>;
-	#workbench: Promise<PolicyWorkbench> | null = null;
-
-	constructor(load: () => Promise<PolicyWorkbench>) {
-		super();
-		this.#load = load;
-	}
-
-	get(): Promise<PolicyWorkbench> {
-		this.#workbench ??= this.#load().then((workbench) => this.register(workbench));
-		return this.#workbench;
-	}
-}
+/** Everything about policies: loaded when the view is shown, for a search, or for a command about them. */
+export type LazyPolicies = Lazy<PolicyWorkbench>;
 
 /** The commands of the *Policies* view. */
 export function addPolicyCommands(table: CommandTable, policies: LazyPolicies): void {

@@ -1,25 +1,16 @@
 import type * as vscode from 'vscode';
-import { Disposable } from '../../base/disposable.ts';
 import type { EngineName } from '../../protocol/runRecord.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { type CommandId, commandIds } from '../ids.ts';
 import { requireTrust } from '../launchSettings.ts';
+import { Lazy } from '../lazy.ts';
 import type { PytorchWorkbench } from './pytorchWorkbench.ts';
 
 /** Loads what there is about the PyTorch engine when a run or a command needs it; not before. All of it waits for trust. */
-export class LazyPytorch extends Disposable {
-	readonly #load: () => Promise<PytorchWorkbench>;
-	#workbench: Promise<PytorchWorkbench> | null = null;
-
-	constructor(load: () => Promise<PytorchWorkbench>) {
-		super();
-		this.#load = load;
-	}
-
-	get(): Promise<PytorchWorkbench> {
+export class LazyPytorch extends Lazy<PytorchWorkbench> {
+	override get(): Promise<PytorchWorkbench> {
 		requireTrust();
-		this.#workbench ??= this.#load().then((workbench) => this.register(workbench));
-		return this.#workbench;
+		return super.get();
 	}
 
 	/**

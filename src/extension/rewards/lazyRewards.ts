@@ -1,21 +1,18 @@
 import * as vscode from 'vscode';
-import { Disposable } from '../../base/disposable.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { type CommandId, commandIds, rewardContextKeys } from '../ids.ts';
+import { Lazy } from '../lazy.ts';
 import type { RewardFileList } from './rewardFileList.ts';
 import { isRewardUri } from './rewardFiles.ts';
 import type { RewardWorkbench } from './rewardWorkbench.ts';
 
 /** Loads what there is about rewards when a reward file is on screen, or a command about rewards runs; not before. */
-export class LazyRewards extends Disposable {
-	readonly #load: () => Promise<RewardWorkbench>;
+export class LazyRewards extends Lazy<RewardWorkbench> {
 	readonly #files: RewardFileList;
-	#workbench: Promise<RewardWorkbench> | null = null;
 
 	constructor(files: RewardFileList, load: () => Promise<RewardWorkbench>) {
-		super();
+		super(load);
 		this.#files = files;
-		this.#load = load;
 		this.register(vscode.window.onDidChangeVisibleTextEditors(() => this.#look()));
 		this.register(files.onDidChange(() => void this.#count()));
 	}
@@ -26,27 +23,16 @@ export class LazyRewards extends Disposable {
 		void this.#count();
 	}
 
-	get(): Promise<RewardWorkbench> {
-		this.#workbench ??= this.#begin();
-		return this.#workbench;
-	}
-
 	/** Looks for reward files again. */
 	refresh(): Promise<void> {
 		return this.#files.refresh();
 	}
 
-	async #begin(): Promise<RewardWorkbench> {
-		return this.register(await this.#load());
-	}
-
 	#look(): void {
-		if (this.#workbench !== null) return;
+		if (this.begun) return;
 		if (!vscode.window.visibleTextEditors.some(({ document }) => isRewardUri(document.uri))) return;
 		void vscode.commands.executeCommand('setContext', rewardContextKeys.hasRewards, true);
-		this.get().catch(() => {
-			this.#workbench = null;
-		});
+		this.get().catch(() => {});
 	}
 
 	async #count(): Promise<void> {

@@ -1,28 +1,11 @@
-import { Disposable } from '../../base/disposable.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { type CommandId, commandIds } from '../ids.ts';
+import type { Lazy } from '../lazy.ts';
 import type { SearchCommands } from './searchCommands.ts';
 import type { SearchWorkbench } from './searchWorkbench.ts';
 
-/** Loads what there is about searches when somebody looks at them, or a command about them runs; not before. */
-export class LazySearches extends Disposable {
-	readonly #load: () => Promise<SearchWorkbench>;
-	#workbench: Promise<SearchWorkbench> | null = null;
-
-	constructor(load: () => Promise<SearchWorkbench>) {
-		super();
-		this.#load = load;
-	}
-
-	get(): Promise<SearchWorkbench> {
-		this.#workbench ??= this.#begin();
-		return this.#workbench;
-	}
-
-	async #begin(): Promise<SearchWorkbench> {
-		return this.register(await this.#load());
-	}
-}
+/** Everything about searches: loaded when the view is shown, or for a command about them. */
+export type LazySearches = Lazy<SearchWorkbench>;
 
 /** The commands of the *Searches* view, of dataset files and of runs. */
 export function addSearchCommands(table: CommandTable, searches: LazySearches): void {

@@ -24,6 +24,7 @@ const show =
 export const picks: (((items: readonly PickItem[]) => unknown) | undefined)[] = [];
 export type PickItem = { readonly label: string; readonly description?: string };
 
+export const ViewColumn = { Active: -1, Beside: -2 } as const;
 export const ProgressLocation = { Notification: 15 } as const;
 
 export const window = {
@@ -45,6 +46,7 @@ export const window = {
 		onDidChangeVisibility: () => ({ dispose() {} }),
 		dispose() {},
 	}),
+	createWebviewPanel: (): unknown => undefined,
 	registerWebviewPanelSerializer(type: string, serializer: never) {
 		if (serializers.has(type)) throw new Error(`Serializer for '${type}' already registered`);
 		serializers.set(type, serializer);

@@ -12,8 +12,8 @@ import {
 } from '../../../protocol/runComparisonMessages.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
 import { displayText } from '../../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
-import { messageHtml } from '../webviewHtml.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
 import { RunComparisonSession } from './runComparisonSession.ts';
 
 const app = {
@@ -86,59 +86,29 @@ export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonComm
 	}
 }
 
-/** The comparisons of the window: one for each set of runs, in the order in which they were chosen. */
-export class RunComparisonPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
-	readonly #context: PanelContext;
-	readonly #panels = new Map<string, RunComparisonPanel>();
-
-	constructor(context: PanelContext) {
-		this.#context = context;
-	}
-
-	/** The panel of these runs: the one that is open, or a new one. */
-	open(folders: readonly string[]): void {
-		const chosen = [...new Set(folders.map((folder) => normalize(folder)))].slice(0, comparedRuns.most);
-		const open = this.#panels.get(keyOf(chosen));
-		if (open !== undefined) {
-			open.reveal();
-			return;
-		}
-		const panel = vscode.window.createWebviewPanel(
-			panelTypes.comparison,
-			'Comparison',
-			vscode.ViewColumn.Active,
-			webviewOptions(this.#context.extensionUri),
-		);
-		this.#adopt(panel, chosen);
-	}
-
-	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-		try {
-			const { folders } = decodeOrThrow(comparisonStateSchema, state, 'The saved state of the view');
-			if (!folders.every((folder) => isAbsolute(folder) && normalize(folder) === folder)) {
-				throw new Failure('invalid', 'The saved state of the view has no absolute paths.', 'Compare the runs again.');
-			}
-			if (this.#panels.has(keyOf(folders))) panel.dispose();
-			else this.#adopt(panel, folders);
-		} catch (error) {
-			panel.webview.html = messageHtml('Cannot show this comparison', Failure.from(error).toString());
-		}
-	}
-
-	dispose(): void {
-		for (const panel of [...this.#panels.values()]) panel.dispose();
-	}
-
-	#adopt(webviewPanel: vscode.WebviewPanel, folders: readonly string[]): void {
-		const key = keyOf(folders);
-		this.#panels.set(key, new RunComparisonPanel(webviewPanel, this.#context, folders));
-		webviewPanel.onDidDispose(() => this.#panels.delete(key));
-	}
-}
-
 const keyOf = (folders: readonly string[]): string => JSON.stringify(folders.toSorted());
 
 function titleOf(names: readonly string[]): string {
 	const [first = '', second = '', ...more] = names.map((name) => displayText(name, 30));
 	return `Compare: ${first}, ${second}${more.length > 0 ? ` and ${more.length} more` : ''}`;
+}
+
+/** The comparisons of the window: one for each set of runs, in the order in which they were chosen. */
+export function runComparisonPanels(context: PanelContext): PanelSet<RunComparisonPanel, readonly string[]> {
+	const chosen = (folders: readonly string[]) =>
+		[...new Set(folders.map((folder) => normalize(folder)))].slice(0, comparedRuns.most);
+	return new PanelSet<RunComparisonPanel, readonly string[]>(context.extensionUri, {
+		viewType: panelTypes.comparison,
+		what: 'this comparison',
+		key: (folders) => keyOf(chosen(folders)),
+		title: () => 'Comparison',
+		create: (panel, folders) => new RunComparisonPanel(panel, context, chosen(folders)),
+		restore(state) {
+			const { folders } = decodeOrThrow(comparisonStateSchema, state, 'The saved state of the view');
+			if (!folders.every((folder) => isAbsolute(folder) && normalize(folder) === folder)) {
+				throw new Failure('invalid', 'The saved state of the view has no absolute paths.', 'Compare the runs again.');
+			}
+			return folders;
+		},
+	});
 }

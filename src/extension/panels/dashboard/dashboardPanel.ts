@@ -15,7 +15,9 @@ import type { DiagnosisWatch } from '../../diagnosis/diagnosisWatch.ts';
 import { type CommandId, commandIds, panelTypes, settingIds } from '../../ids.ts';
 import { displayText } from '../../runView.ts';
 import { settings } from '../../settings.ts';
-import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from '../panelBase.ts';
+import { type PanelContext, type RequestHandlers, RunPanel } from '../panelBase.ts';
+import type { PanelSet } from '../panelSet.ts';
+import { runPanels } from '../runPanels.ts';
 import { DashboardSession } from './dashboardSession.ts';
 
 const app = {
@@ -189,17 +191,6 @@ async function save(
 }
 
 /** The dashboards of the window, one per run. */
-export class DashboardPanels extends RunPanels<DashboardPanel, undefined> {
-	readonly #context: DashboardContext;
-
-	constructor(context: DashboardContext) {
-		super(context, panelTypes.dashboard);
-		this.#context = context;
-	}
-
-	protected override create(panel: vscode.WebviewPanel, runFolder: string): DashboardPanel {
-		return new DashboardPanel(panel, this.#context, runFolder);
-	}
-
-	protected override apply(): void {}
+export function dashboardPanels(context: DashboardContext): PanelSet<DashboardPanel, string> {
+	return runPanels(context, panelTypes.dashboard, (panel, folder) => new DashboardPanel(panel, context, folder));
 }

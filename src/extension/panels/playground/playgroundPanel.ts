@@ -31,7 +31,8 @@ import type { RunStore } from '../../runStore.ts';
 import { displayText, nameOf } from '../../runView.ts';
 import { askPolicy } from '../../search/policyQuestion.ts';
 import { settings } from '../../settings.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
 import { AnswerChecker } from './answerChecker.ts';
 import { bareSpec } from './bareSpec.ts';
 import { describePolicy, runOf } from './describePolicy.ts';
@@ -127,6 +128,11 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		const [first, second] = this.#session.policies;
 		this.#session.setPolicies(side === 0 || first === null ? [chosen, second] : [first, chosen]);
 		this.#name();
+	}
+
+	/** Puts the first two policies on the two sides. */
+	async chooseAll(policies: readonly PolicySpec[]): Promise<void> {
+		for (const [side, spec] of policies.slice(0, 2).entries()) await this.choose(side === 0 ? 0 : 1, spec);
 	}
 
 	async saveCase(
@@ -269,47 +275,27 @@ async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promi
 	});
 }
 
-/** The playgrounds of the window: as many as one likes, each on its own. */
-export class PlaygroundPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
-	readonly #needs: PlaygroundNeeds;
-	readonly #panels = new Set<PlaygroundPanel>();
+/** A playground that is opened, or one that is restored. */
+type Opened = PlaygroundPlace | { readonly begun: Begun };
 
-	constructor(needs: PlaygroundNeeds) {
-		this.#needs = needs;
-	}
-
-	get panels(): readonly PlaygroundPanel[] {
-		return [...this.#panels];
-	}
-
-	open({ policies = [] }: PlaygroundPlace): void {
-		const panel = vscode.window.createWebviewPanel(
-			panelTypes.playground,
-			title,
-			vscode.ViewColumn.Active,
-			webviewOptions(this.#needs.extensionUri),
-		);
-		const made = this.#adopt(panel, { policies: [null, null], exchanges: [], current: null });
-		void (async () => {
-			for (const [side, spec] of policies.slice(0, 2).entries()) await made.choose(side === 0 ? 0 : 1, spec);
-		})().catch((error: unknown) => this.#needs.notices.failure(error));
-	}
-
-	/** What was saved is only what is shown: it names policies, and those are opened when somebody asks them. */
-	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-		const saved = decode(playgroundStateSchema, state);
-		const begun: Begun = saved.ok ? saved.value : { policies: [null, null], exchanges: [], current: null };
-		this.#adopt(panel, begun);
-	}
-
-	dispose(): void {
-		for (const panel of [...this.#panels]) panel.dispose();
-	}
-
-	#adopt(webviewPanel: vscode.WebviewPanel, begun: Begun): PlaygroundPanel {
-		const panel = new PlaygroundPanel(webviewPanel, this.#needs, begun);
-		this.#panels.add(panel);
-		webviewPanel.onDidDispose(() => this.#panels.delete(panel));
-		return panel;
-	}
+/** The playgrounds of the window: any number, each on its own. */
+export function playgroundPanels(needs: PlaygroundNeeds): PanelSet<PlaygroundPanel, Opened> {
+	const empty: Begun = { policies: [null, null], exchanges: [], current: null };
+	return new PanelSet<PlaygroundPanel, Opened>(needs.extensionUri, {
+		viewType: panelTypes.playground,
+		what: 'this playground',
+		key: () => null,
+		title: () => title,
+		create(panel, opened) {
+			if ('begun' in opened) return new PlaygroundPanel(panel, needs, opened.begun);
+			const made = new PlaygroundPanel(panel, needs, empty);
+			made.chooseAll(opened.policies ?? []).catch((error: unknown) => needs.notices.failure(error));
+			return made;
+		},
+		// What was saved is only what is shown: it names policies, and those are opened when one is asked.
+		restore(state) {
+			const saved = decode(playgroundStateSchema, state);
+			return { begun: saved.ok ? saved.value : empty };
+		},
+	});
 }

@@ -15,8 +15,8 @@ import type { TableExport } from '../../../protocol/tableExport.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
 import type { RunStore } from '../../runStore.ts';
 import { displayText, nameOf } from '../../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
-import { messageHtml } from '../webviewHtml.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
 import { type KnownRun, type QueryIndex, type QueryPlace, QuerySession } from './querySession.ts';
 
 const app = {
@@ -152,46 +152,21 @@ async function askPath(name: string, format: TableExport): Promise<string | null
 }
 
 /** The query view of the window: one. */
-export class QueryPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
-	readonly #needs: QueryPanelNeeds;
-	#panel: QueryPanel | null = null;
-
-	constructor(needs: QueryPanelNeeds) {
-		this.#needs = needs;
-	}
-
-	/** Shows the view; with a question in it, if there is one. */
-	open(place: QueryPlace): void {
-		if (this.#panel === null) {
-			const panel = vscode.window.createWebviewPanel(
-				panelTypes.query,
-				title,
-				vscode.ViewColumn.Active,
-				webviewOptions(this.#needs.extensionUri),
-			);
-			this.#adopt(panel);
-		} else this.#panel.reveal();
-		if (place.sql !== undefined || place.runs !== undefined) this.#panel?.want(place);
-	}
-
-	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-		try {
+export function queryPanels(needs: QueryPanelNeeds): PanelSet<QueryPanel, QueryPlace> {
+	const want = (panel: QueryPanel, place: QueryPlace) => {
+		if (place.sql !== undefined || place.runs !== undefined) panel.want(place);
+		return panel;
+	};
+	return new PanelSet(needs.extensionUri, {
+		viewType: panelTypes.query,
+		what: 'this view',
+		key: () => '',
+		title: () => title,
+		create: (panel, place) => want(new QueryPanel(panel, needs), place),
+		reopen: want,
+		restore(state) {
 			decodeOrThrow(queryStateSchema, state, 'The saved state of the view');
-			if (this.#panel !== null) panel.dispose();
-			else this.#adopt(panel);
-		} catch (error) {
-			panel.webview.html = messageHtml('Cannot show this view', Failure.from(error).toString());
-		}
-	}
-
-	dispose(): void {
-		this.#panel?.dispose();
-	}
-
-	#adopt(webviewPanel: vscode.WebviewPanel): void {
-		this.#panel = new QueryPanel(webviewPanel, this.#needs);
-		webviewPanel.onDidDispose(() => {
-			this.#panel = null;
-		});
-	}
+			return {};
+		},
+	});
 }

@@ -13,7 +13,9 @@ import type { Notices } from '../../notices.ts';
 import type { ContinueFrom } from '../../rollouts/continueFrom.ts';
 import { displayText } from '../../runView.ts';
 import { settings } from '../../settings.ts';
-import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from '../panelBase.ts';
+import { type PanelContext, type RequestHandlers, RunPanel } from '../panelBase.ts';
+import type { PanelSet } from '../panelSet.ts';
+import { runPanels } from '../runPanels.ts';
 import type { IndexAnswers } from './indexedScan.ts';
 import { Microscope } from './microscope.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
@@ -149,19 +151,11 @@ function placeName({ split, step, group, index }: Place): string {
 }
 
 /** The rollouts panels of the window, one per run. */
-export class RolloutsPanels extends RunPanels<RolloutsPanel, RolloutsPlace> {
-	readonly #rollouts: RolloutsContext;
-
-	constructor(context: RolloutsContext) {
-		super(context, panelTypes.rollouts);
-		this.#rollouts = context;
-	}
-
-	protected override create(panel: vscode.WebviewPanel, runFolder: string): RolloutsPanel {
-		return new RolloutsPanel(panel, this.#rollouts, runFolder);
-	}
-
-	protected override apply(panel: RolloutsPanel, place: RolloutsPlace): void {
-		panel.show(place);
-	}
+export function rolloutsPanels(context: RolloutsContext): PanelSet<RolloutsPanel, string, RolloutsPlace> {
+	return runPanels(
+		context,
+		panelTypes.rollouts,
+		(panel, folder) => new RolloutsPanel(panel, context, folder),
+		(panel, place: RolloutsPlace) => panel.show(place),
+	);
 }

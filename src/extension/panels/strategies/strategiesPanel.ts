@@ -14,8 +14,8 @@ import {
 import { commandIds, panelTypes } from '../../ids.ts';
 import { showError } from '../../plainMessages.ts';
 import { displayText } from '../../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
-import { messageHtml } from '../webviewHtml.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
 import { StrategiesSession } from './strategiesSession.ts';
 
 /** What a panel has done for it. */
@@ -105,35 +105,19 @@ class StrategiesPanel extends AppPanel<StrategiesEvent, StrategiesCommand, typeo
 	}
 }
 
+function titleOf(folder: string): string {
+	return `Strategies: ${displayText(basename(folder), 60)}`;
+}
+
 /** The comparisons of the window that are open: one panel for each folder. */
-export class StrategiesPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
-	readonly #context: PanelContext;
-	readonly #actions: StrategiesActions;
-	readonly #panels = new Map<string, StrategiesPanel>();
-
-	constructor(context: PanelContext, actions: StrategiesActions) {
-		this.#context = context;
-		this.#actions = actions;
-	}
-
-	open(given: string): void {
-		const folder = normalize(given);
-		const open = this.#panels.get(folder);
-		if (open !== undefined) {
-			open.reveal();
-			return;
-		}
-		const panel = vscode.window.createWebviewPanel(
-			panelTypes.strategies,
-			titleOf(folder),
-			vscode.ViewColumn.Active,
-			webviewOptions(this.#context.extensionUri),
-		);
-		this.#adopt(panel, folder);
-	}
-
-	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-		try {
+export function strategiesPanels(context: PanelContext, actions: StrategiesActions): PanelSet<StrategiesPanel, string> {
+	return new PanelSet<StrategiesPanel, string>(context.extensionUri, {
+		viewType: panelTypes.strategies,
+		what: 'this comparison',
+		key: normalize,
+		title: (folder) => titleOf(normalize(folder)),
+		create: (panel, folder) => new StrategiesPanel(panel, context, actions, normalize(folder)),
+		async restore(state) {
 			const { folder } = decodeOrThrow(strategiesStateSchema, state, 'The saved state of the view');
 			if (!isAbsolute(folder) || normalize(folder) !== folder) {
 				throw new Failure('invalid', 'The saved state of the view has no absolute path.', 'Open it again.');
@@ -141,23 +125,7 @@ export class StrategiesPanels implements vscode.WebviewPanelSerializer, vscode.D
 			if (!(await lstat(folder).catch(() => null))?.isDirectory()) {
 				throw new Failure('missing', `${folder} no longer exists.`, 'Open another comparison.');
 			}
-			if (this.#panels.has(folder)) panel.dispose();
-			else this.#adopt(panel, folder);
-		} catch (error) {
-			panel.webview.html = messageHtml('Cannot show this comparison', Failure.from(error).toString());
-		}
-	}
-
-	dispose(): void {
-		for (const panel of [...this.#panels.values()]) panel.dispose();
-	}
-
-	#adopt(webviewPanel: vscode.WebviewPanel, folder: string): void {
-		this.#panels.set(folder, new StrategiesPanel(webviewPanel, this.#context, this.#actions, folder));
-		webviewPanel.onDidDispose(() => this.#panels.delete(folder));
-	}
-}
-
-function titleOf(folder: string): string {
-	return `Strategies: ${displayText(basename(folder), 60)}`;
+			return folder;
+		},
+	});
 }

@@ -15,8 +15,8 @@ import {
 import { commandIds, panelTypes } from '../../ids.ts';
 import { showError } from '../../plainMessages.ts';
 import { displayText } from '../../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
-import { messageHtml } from '../webviewHtml.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
 import { TranscriptSession } from './transcriptSession.ts';
 
 const app = {
@@ -127,60 +127,6 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 	}
 }
 
-/** The transcript panels of the window: one for each file or rollout. */
-export class TranscriptPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
-	readonly #context: PanelContext;
-	readonly #panels = new Map<string, TranscriptPanel>();
-
-	constructor(context: PanelContext) {
-		this.#context = context;
-	}
-
-	/** The panel of a place: the one that is open, or a new one. */
-	open(place: TranscriptPlace): void {
-		const open = this.#panels.get(keyOf(place));
-		if (open !== undefined) {
-			open.reveal();
-			return;
-		}
-		const panel = vscode.window.createWebviewPanel(
-			panelTypes.transcript,
-			titleOf(place),
-			vscode.ViewColumn.Active,
-			webviewOptions(this.#context.extensionUri),
-		);
-		this.#adopt(panel, place);
-	}
-
-	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-		try {
-			const { place } = decodeOrThrow(transcriptStateSchema, state, 'The saved state of the view');
-			const path = place.kind === 'file' ? place.file : place.run;
-			if (!isAbsolute(path) || normalize(path) !== path) {
-				throw new Failure(
-					'invalid',
-					'The saved state of the view is not an absolute path.',
-					'Open the transcript again.',
-				);
-			}
-			if (this.#panels.has(keyOf(place))) panel.dispose();
-			else this.#adopt(panel, place);
-		} catch (error) {
-			panel.webview.html = messageHtml('Cannot show this transcript', Failure.from(error).toString());
-		}
-	}
-
-	dispose(): void {
-		for (const panel of [...this.#panels.values()]) panel.dispose();
-	}
-
-	#adopt(webviewPanel: vscode.WebviewPanel, place: TranscriptPlace): void {
-		const key = keyOf(place);
-		this.#panels.set(key, new TranscriptPanel(webviewPanel, this.#context, place));
-		webviewPanel.onDidDispose(() => this.#panels.delete(key));
-	}
-}
-
 function keyOf(place: TranscriptPlace): string {
 	return place.kind === 'file'
 		? JSON.stringify([place.file])
@@ -196,4 +142,27 @@ function labelOf(place: TranscriptPlace): string {
 	const { run, split, step, group, index } = place;
 	const where = split === 'validation' ? `evaluation at step ${step}` : `step ${step}`;
 	return `${basename(run)}, ${where}, group ${group}, completion ${index}`;
+}
+
+/** The transcript panels of the window: one for each file or rollout. */
+export function transcriptPanels(context: PanelContext): PanelSet<TranscriptPanel, TranscriptPlace> {
+	return new PanelSet<TranscriptPanel, TranscriptPlace>(context.extensionUri, {
+		viewType: panelTypes.transcript,
+		what: 'this transcript',
+		key: keyOf,
+		title: titleOf,
+		create: (panel, place) => new TranscriptPanel(panel, context, place),
+		restore(state) {
+			const { place } = decodeOrThrow(transcriptStateSchema, state, 'The saved state of the view');
+			const path = place.kind === 'file' ? place.file : place.run;
+			if (!isAbsolute(path) || normalize(path) !== path) {
+				throw new Failure(
+					'invalid',
+					'The saved state of the view is not an absolute path.',
+					'Open the transcript again.',
+				);
+			}
+			return place;
+		},
+	});
 }

@@ -17,8 +17,8 @@ import {
 import { panelTypes } from '../../ids.ts';
 import { showError } from '../../plainMessages.ts';
 import { displayText } from '../../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
-import { messageHtml } from '../webviewHtml.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
 import type { TreeFileReader } from './treeFeed.ts';
 import { TreeSession } from './treeSession.ts';
 
@@ -223,63 +223,6 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 	}
 }
 
-/** The tree panels of the window: one for each log. */
-export class TreePanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
-	readonly #context: PanelContext;
-	readonly #actions: TreeActions;
-	readonly #panels = new Map<string, TreePanel>();
-
-	constructor(context: PanelContext, actions: TreeActions) {
-		this.#context = context;
-		this.#actions = actions;
-	}
-
-	/** The panel of a log: the one that is open, or a new one. */
-	open(place: TreePlace): void {
-		const path = normalize(place.path);
-		const open = this.#panels.get(path);
-		if (open !== undefined) {
-			open.reveal();
-			if (place.other) open.compare(place.other);
-			return;
-		}
-		const panel = vscode.window.createWebviewPanel(
-			panelTypes.tree,
-			titleOf(path),
-			vscode.ViewColumn.Active,
-			webviewOptions(this.#context.extensionUri),
-		);
-		this.#adopt(panel, { ...place, path });
-	}
-
-	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-		try {
-			const { path, tree, other } = decodeOrThrow(treeStateSchema, state, 'The saved state of the view');
-			await requireFile(path);
-			const beside =
-				other === null
-					? null
-					: await requireFile(other).then(
-							() => other,
-							() => null,
-						);
-			if (this.#panels.has(path)) panel.dispose();
-			else this.#adopt(panel, { path, tree, other: beside });
-		} catch (error) {
-			panel.webview.html = messageHtml('Cannot show this tree', Failure.from(error).toString());
-		}
-	}
-
-	dispose(): void {
-		for (const panel of [...this.#panels.values()]) panel.dispose();
-	}
-
-	#adopt(webviewPanel: vscode.WebviewPanel, place: TreePlace): void {
-		this.#panels.set(place.path, new TreePanel(webviewPanel, this.#context, this.#actions, place));
-		webviewPanel.onDidDispose(() => this.#panels.delete(place.path));
-	}
-}
-
 /** What a saved state names is checked like any foreign path. */
 async function requireFile(path: string): Promise<void> {
 	if (!isAbsolute(path) || normalize(path) !== path) {
@@ -291,4 +234,29 @@ async function requireFile(path: string): Promise<void> {
 
 function titleOf(path: string): string {
 	return `Tree: ${displayText(basename(path).replace(/\.jsonl?$/, ''), 60)}`;
+}
+
+/** The tree panels of the window: one for each log. */
+export function treePanels(context: PanelContext, actions: TreeActions): PanelSet<TreePanel, TreePlace> {
+	return new PanelSet<TreePanel, TreePlace>(context.extensionUri, {
+		viewType: panelTypes.tree,
+		what: 'this tree',
+		key: ({ path }) => normalize(path),
+		title: ({ path }) => titleOf(normalize(path)),
+		create: (panel, place) => new TreePanel(panel, context, actions, { ...place, path: normalize(place.path) }),
+		reopen(panel, { other }) {
+			if (other) panel.compare(other);
+		},
+		async restore(state) {
+			const { path, tree, other } = decodeOrThrow(treeStateSchema, state, 'The saved state of the view');
+			await requireFile(path);
+			const isThere =
+				other !== null &&
+				(await requireFile(other).then(
+					() => true,
+					() => false,
+				));
+			return { path, tree, other: isThere ? other : null };
+		},
+	});
 }

@@ -18,8 +18,8 @@ import { keyOfPlace } from '../../rewards/judgements.ts';
 import { isRewardUri } from '../../rewards/rewardFiles.ts';
 import type { RewardWorkbench } from '../../rewards/rewardWorkbench.ts';
 import { displayText } from '../../runView.ts';
-import { AppPanel, type PanelContext, type RequestHandlers, webviewOptions } from '../panelBase.ts';
-import { messageHtml } from '../webviewHtml.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
 import { VerificationSession } from './verificationSession.ts';
 import { verificationSource } from './verificationSource.ts';
 
@@ -176,65 +176,6 @@ const viewCommands = {
 	comparison: commandIds.compareReward,
 } as const;
 
-/** The results panels of the window: one for each reward and view. */
-export class VerificationPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
-	readonly #context: PanelContext;
-	readonly #workbench: () => Promise<RewardWorkbench>;
-	readonly #panels = new Map<string, VerificationPanel>();
-
-	constructor(context: PanelContext, workbench: () => Promise<RewardWorkbench>) {
-		this.#context = context;
-		this.#workbench = workbench;
-	}
-
-	/** The panel of a place: the one that is open, or a new one. */
-	async open(place: ResultPlace, part?: ResultPart): Promise<void> {
-		const workbench = await this.#workbench();
-		const open = this.#panels.get(keyOfPlace(place));
-		if (open !== undefined) {
-			open.reveal();
-			if (part !== undefined) open.showPart(part);
-			return;
-		}
-		const column = vscode.window.activeTextEditor === undefined ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
-		const panel = vscode.window.createWebviewPanel(
-			panelTypes.verification,
-			titleOf(place),
-			column,
-			webviewOptions(this.#context.extensionUri),
-		);
-		this.#adopt(panel, { place, workbench, ...(part === undefined ? {} : { part }) });
-	}
-
-	/** Results are not kept beyond the window: the panel says what it showed, and how to make it again. */
-	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-		try {
-			const { place } = decodeOrThrow(resultStateSchema, state, 'The saved state of the view');
-			if (!isAbsolute(place.file) || !isRewardUri(vscode.Uri.file(place.file))) {
-				throw new Failure('invalid', 'The saved state of the view names no reward file.', 'Verify the reward again.');
-			}
-			const workbench = await this.#workbench();
-			if (this.#panels.has(keyOfPlace(place))) panel.dispose();
-			else this.#adopt(panel, { place, workbench });
-		} catch (error) {
-			panel.webview.html = messageHtml('Cannot show these results', Failure.from(error).toString());
-		}
-	}
-
-	dispose(): void {
-		for (const panel of [...this.#panels.values()]) panel.dispose();
-	}
-
-	#adopt(
-		webviewPanel: vscode.WebviewPanel,
-		shown: { readonly place: ResultPlace; readonly workbench: RewardWorkbench; readonly part?: ResultPart },
-	): void {
-		const key = keyOfPlace(shown.place);
-		this.#panels.set(key, new VerificationPanel(webviewPanel, this.#context, shown));
-		webviewPanel.onDidDispose(() => this.#panels.delete(key));
-	}
-}
-
 function titleOf({ view, reward }: ResultPlace): string {
 	return `${titles[view]}: ${displayText(reward, 60)}`;
 }
@@ -245,5 +186,31 @@ async function openAt(file: string, line: number): Promise<void> {
 	await vscode.window.showTextDocument(vscode.Uri.file(file), {
 		viewColumn: open?.viewColumn ?? vscode.ViewColumn.One,
 		selection: new vscode.Range(at, 0, at, 0),
+	});
+}
+
+/** The verification panels of the window: one for each reward and view. Results are not kept beyond the window. */
+export function verificationPanels(
+	context: PanelContext,
+	workbench: RewardWorkbench,
+): PanelSet<VerificationPanel, ResultPlace, ResultPart> {
+	return new PanelSet<VerificationPanel, ResultPlace, ResultPart>(context.extensionUri, {
+		viewType: panelTypes.verification,
+		what: 'these results',
+		key: keyOfPlace,
+		title: titleOf,
+		column: () => (vscode.window.activeTextEditor === undefined ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside),
+		create: (panel, place, part) =>
+			new VerificationPanel(panel, context, { place, workbench, ...(part === undefined ? {} : { part }) }),
+		reopen(panel, _place, part) {
+			if (part !== undefined) panel.showPart(part);
+		},
+		restore(state) {
+			const { place } = decodeOrThrow(resultStateSchema, state, 'The saved state of the view');
+			if (!isAbsolute(place.file) || !isRewardUri(vscode.Uri.file(place.file))) {
+				throw new Failure('invalid', 'The saved state of the view names no reward file.', 'Verify the reward again.');
+			}
+			return place;
+		},
 	});
 }

@@ -1,0 +1,93 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { webviewOptions } from './panelBase.ts';
+import { messageHtml } from './webviewHtml.ts';
+
+/** A panel as far as a set handles it. */
+interface ShownPanel extends vscode.Disposable {
+	reveal(): void;
+}
+
+/** What the panels of one view type are of, and how one is made. */
+export interface PanelKind<P extends ShownPanel, Place, Options> {
+	readonly viewType: string;
+	/** Of what cannot be restored: "this run". */
+	readonly what: string;
+	/** What identifies a panel: places with the same key share one. null: every place has a panel of its own. */
+	key(place: Place): string | null;
+	title(place: Place): string;
+	/** Default: the active column. */
+	column?(): vscode.ViewColumn;
+	create(panel: vscode.WebviewPanel, place: Place, options?: Options): P;
+	/** A panel that is open already was opened again. */
+	reopen?(panel: P, place: Place, options?: Options): void;
+	/** Returns the place that a saved state names, checked like any foreign input. Throws Failure. */
+	restore(state: unknown): Place | Promise<Place>;
+}
+
+/** The open panels of one view type: opens and reveals them, and restores them after a reload of the window. */
+export class PanelSet<P extends ShownPanel, Place, Options = never>
+	extends Disposable
+	implements vscode.WebviewPanelSerializer
+{
+	readonly #extension: vscode.Uri;
+	readonly #kind: PanelKind<P, Place, Options>;
+	readonly #panels = new Map<string | symbol, P>();
+
+	constructor(extension: vscode.Uri, kind: PanelKind<P, Place, Options>) {
+		super();
+		this.#extension = extension;
+		this.#kind = kind;
+		this.register({
+			dispose: () => {
+				for (const panel of this.panels) panel.dispose();
+			},
+		});
+	}
+
+	get panels(): readonly P[] {
+		return [...this.#panels.values()];
+	}
+
+	/** The panel of a place: the one that is open, or a new one. */
+	open(place: Place, options?: Options): P {
+		const kind = this.#kind;
+		const open = this.#panels.get(this.#keyOf(place));
+		if (open !== undefined) {
+			open.reveal();
+			kind.reopen?.(open, place, options);
+			return open;
+		}
+		const column = kind.column?.() ?? vscode.ViewColumn.Active;
+		const made = vscode.window.createWebviewPanel(
+			kind.viewType,
+			kind.title(place),
+			column,
+			webviewOptions(this.#extension),
+		);
+		return this.#adopt(made, place, options);
+	}
+
+	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+		try {
+			const place = await this.#kind.restore(state);
+			if (this.#panels.has(this.#keyOf(place))) panel.dispose();
+			else this.#adopt(panel, place);
+		} catch (error) {
+			panel.webview.html = messageHtml(`Cannot show ${this.#kind.what}`, Failure.from(error).toString());
+		}
+	}
+
+	#keyOf(place: Place): string | symbol {
+		return this.#kind.key(place) ?? Symbol('a panel of its own');
+	}
+
+	#adopt(panel: vscode.WebviewPanel, place: Place, options?: Options): P {
+		const key = this.#keyOf(place);
+		const made = this.#kind.create(panel, place, options);
+		this.#panels.set(key, made);
+		panel.onDidDispose(() => this.#panels.delete(key));
+		return made;
+	}
+}

@@ -1,0 +1,66 @@
+import { lstat } from 'node:fs/promises';
+import { basename, isAbsolute, join, normalize } from 'node:path';
+import type * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import { panelStateSchema } from '../../protocol/webviewMessages.ts';
+import { formatOf } from '../../runs/openRun.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import type { PanelContext } from './panelBase.ts';
+import { PanelSet } from './panelSet.ts';
+
+/**
+ * The panels of an app that shows one run: at most one per run folder.
+ * @param show hands the options of `open` to a panel
+ */
+export function runPanels<P extends vscode.Disposable & { reveal(): void }, Options = never>(
+	context: PanelContext,
+	viewType: string,
+	create: (panel: vscode.WebviewPanel, folder: string) => P,
+	show: (panel: P, options: Options) => void = () => {},
+): PanelSet<P, string, Options> {
+	return new PanelSet<P, string, Options>(context.extensionUri, {
+		viewType,
+		what: 'this run',
+		key: normalize,
+		title: (folder) => basename(normalize(folder)),
+		create(panel, folder, options) {
+			const made = create(panel, normalize(folder));
+			if (options !== undefined) show(made, options);
+			return made;
+		},
+		reopen(panel, _folder, options) {
+			if (options !== undefined) show(panel, options);
+		},
+		restore: checkRunFolder,
+	});
+}
+
+/**
+ * The run folder that a saved state names, if it is one: an absolute path to a real folder with a regular run.json, or that
+ * an importer recognizes.
+ */
+export async function checkRunFolder(state: unknown): Promise<string> {
+	const { runFolder } = decodeOrThrow(panelStateSchema, state, 'The saved state of the view');
+	if (!isAbsolute(runFolder)) {
+		throw new Failure(
+			'invalid',
+			'The saved state of the view has no absolute path.',
+			'Open the run from the Runs view.',
+		);
+	}
+	const folder = normalize(runFolder);
+	try {
+		const directory = await lstat(folder);
+		if (!directory.isDirectory()) throw new Failure('invalid', `${folder} is not a run folder.`);
+		const record = await lstat(join(folder, runFiles.record)).catch(() => null);
+		if (record === null) await formatOf(folder);
+		else if (!record.isFile()) throw new Failure('invalid', `${folder} is not a run folder.`);
+	} catch (error) {
+		if (error instanceof Failure) throw error;
+		throw new Failure('missing', `The run folder ${folder} no longer exists.`, 'Open another run from the Runs view.', {
+			cause: error,
+		});
+	}
+	return folder;
+}

@@ -1,0 +1,85 @@
+import { panelTypes } from '../ids.ts';
+import { Lazy } from '../lazy.ts';
+import { LazyPanels } from '../lazyPanels.ts';
+import { addPlaygroundCommands } from '../panels/playground/playgroundCommands.ts';
+import type { PlaygroundPlace } from '../panels/playground/playgroundPanel.ts';
+import type { TreePlace } from '../panels/tree/treePanel.ts';
+import { addPolicyCommands, type LazyPolicies } from '../policies/lazyPolicies.ts';
+import { PoliciesTree } from '../policies/policiesTree.ts';
+import { addSearchCommands, type LazySearches } from '../search/lazySearches.ts';
+import { SearchesTree } from '../search/searchesTree.ts';
+import type { PytorchServices } from './registerPytorch.ts';
+import type { RewardServices } from './registerRewards.ts';
+import type { RunServices } from './registerRuns.ts';
+import type { WindowServices } from './registerWindow.ts';
+
+/** Policies, and searches with them. */
+export interface SearchServices {
+	readonly policies: LazyPolicies;
+	readonly searches: LazySearches;
+}
+
+export function registerSearches(
+	services: WindowServices & RunServices & PytorchServices & RewardServices,
+): SearchServices {
+	const { context, keep, extension, storage, log, notices, table, panels, client } = services;
+	const { store, picker, pytorch, environment, rewardFiles: files } = services;
+	const searchesTree: SearchesTree = keep(new SearchesTree(async () => (await searches.get()).list));
+	const searches: LazySearches = keep(
+		new Lazy(async () => {
+			const { SearchWorkbench } = await import('../search/searchWorkbench.ts');
+			return new SearchWorkbench({
+				...{ extension, storage, client, store, notices, files },
+				log: (message) => log.info(message),
+				keys: async () => (await policies.get()).keys(),
+				policies: () => policies.get(),
+				environment: async () => ({ ...(await environment.of()), ...(await pytorch.ifThere()) }),
+				tree: searchesTree,
+				memory: context.workspaceState,
+				openTree: (place) => trees.open(place),
+				openComparison: (folder) => strategies.open(folder),
+			});
+		}),
+	);
+	const policiesTree: PoliciesTree = keep(new PoliciesTree(async () => (await policies.get()).list));
+	const policies: LazyPolicies = keep(
+		new Lazy(async () => {
+			const { PolicyWorkbench } = await import('../policies/policyWorkbench.ts');
+			return new PolicyWorkbench({
+				...{ store, notices, tree: policiesTree },
+				secrets: context.secrets,
+				memory: context.globalState,
+				searches: async () => (await searches.get()).searches,
+			});
+		}),
+	);
+	const trees: LazyPanels<never, TreePlace> = keep(
+		new LazyPanels<never, TreePlace>(panelTypes.tree, async () => {
+			const [{ treePanels }, { actions }] = await Promise.all([import('../panels/tree/treePanel.ts'), searches.get()]);
+			return treePanels(panels, actions);
+		}),
+	);
+	const strategies: LazyPanels<never> = keep(
+		new LazyPanels<never>(panelTypes.strategies, async () => {
+			const [{ strategiesPanels }, { comparisons }] = await Promise.all([
+				import('../panels/strategies/strategiesPanel.ts'),
+				searches.get(),
+			]);
+			return strategiesPanels(panels, comparisons.actions);
+		}),
+	);
+	const playgrounds = keep(
+		new LazyPanels<never, PlaygroundPlace>(panelTypes.playground, async () => {
+			const { playgroundPanels } = await import('../panels/playground/playgroundPanel.ts');
+			return playgroundPanels({
+				...{ ...panels, extension, client, store, notices, environment, files },
+				policies: () => policies.get(),
+				torch: () => pytorch.ifThere(),
+			});
+		}),
+	);
+	addSearchCommands(table, searches);
+	addPolicyCommands(table, policies);
+	addPlaygroundCommands(table, { playgrounds, picker, policies });
+	return { policies, searches };
+}
