@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { root } from '../../scripts/paths.ts';
 
@@ -186,6 +186,24 @@ describe('the import table of docs/architecture.md', () => {
 		for (const path of sourcesOf('webview')) {
 			if (!own.some((end) => path.endsWith(end))) assert.doesNotMatch(read(path), texts, path);
 		}
+	});
+
+	test('a unit test that has the name of a source file lies in the folder of that file', () => {
+		const sources = new Map<string, string[]>();
+		for (const path of sourcesOf('src', 'webview')) {
+			const name = basename(path, '.ts');
+			sources.set(name, [...(sources.get(name) ?? []), dirname(path.replace(/^src\//, ''))]);
+		}
+		let mirrored = 0;
+		for (const path of sourcesOf('test/unit').filter((file) => file.endsWith('.test.ts'))) {
+			const folders = sources.get(basename(path, '.test.ts'));
+			const folder = dirname(relative('test/unit', path)).replaceAll('\\', '/');
+			// Tests of the project's own tools.
+			if (folders === undefined || folder === 'runner') continue;
+			mirrored++;
+			assert.ok(folders.includes(folder), `${path} tests a file of ${folders.join(' or ')}, or needs another name`);
+		}
+		assert.ok(mirrored > 200, `${mirrored}`);
 	});
 
 	test('counts that a policy or a search is given by a file have a bound', () => {

@@ -22,7 +22,7 @@ const reach = (...files: string[]) =>
 
 test('a formula reaches its own tests, and those of the programs that use it', () => {
 	const chosen = reach('src/core/grpo/kl.ts');
-	assert.ok(chosen.get('unit')?.includes('test/unit/core/grpo/losses.test.ts'));
+	assert.ok(chosen.get('unit')?.includes('test/unit/core/grpo/clippedLoss.test.ts'));
 	assert.ok(chosen.get('unit')?.includes('test/unit/engines/embedded/grpoRun.test.ts'));
 	assert.ok(!chosen.get('unit')?.includes('test/unit/core/math/compareMath.test.ts'));
 	assert.ok(chosen.get('e2e')?.includes('test/e2e/firstLight.test.ts'));
@@ -77,7 +77,7 @@ test('a style sheet, a fixture and a program that tests start are dependencies',
 });
 
 test('a test depends on itself, and on nothing that it does not name', () => {
-	const itself = 'test/unit/core/grpo/losses.test.ts';
+	const itself = 'test/unit/core/grpo/clippedLoss.test.ts';
 	assert.deepEqual(graph.dependents(['test/unit/core/grpo/advantages.test.ts', itself], new Set([itself])), [itself]);
 	assert.deepEqual([...reach('LICENSE').values()].flat(), []);
 });

@@ -19,7 +19,7 @@ const cases: readonly Case[] = [
 	{ when: 'a check runs', args: ['lint'], running: /biome/ },
 	{
 		when: 'a test has started an engine',
-		args: ['test/unit/engines/embedded/runControl.test.ts'],
+		args: ['test/unit/engines/embedded/controlledRun.test.ts'],
 		running: /engine(\.js|\/main\.ts) /,
 	},
 	{

@@ -3,14 +3,14 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { reportHtml } from '../../../src/core/report/reportHtml.ts';
-import { reportMarkdown } from '../../../src/core/report/reportMarkdown.ts';
-import { runsReport } from '../../../src/core/report/runsReport.ts';
-import { openRun } from '../../../src/runs/openRun.ts';
-import { readSeveralReport } from '../../../src/runs/report/readReport.ts';
-import { root } from '../../scripts/paths.ts';
-import { madeRun } from '../core/report/madeReport.ts';
-import { fixtureFolder } from './importers/foreignFixtures.ts';
+import { reportHtml } from '../../../../src/core/report/reportHtml.ts';
+import { reportMarkdown } from '../../../../src/core/report/reportMarkdown.ts';
+import { runsReport } from '../../../../src/core/report/runsReport.ts';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import { readSeveralReport } from '../../../../src/runs/report/readReport.ts';
+import { root } from '../../../scripts/paths.ts';
+import { madeRun } from '../../core/report/madeReport.ts';
+import { fixtureFolder } from '../importers/foreignFixtures.ts';
 
 describe('the report of several runs', () => {
 	it('of any trainers: side by side, then each by itself', async () => {

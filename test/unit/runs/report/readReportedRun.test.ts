@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { runReport } from '../../../src/core/report/composeReport.ts';
-import { reportHtml } from '../../../src/core/report/reportHtml.ts';
-import { reportMarkdown } from '../../../src/core/report/reportMarkdown.ts';
-import { visibleText } from '../../../src/core/report/visibleText.ts';
-import { openRun } from '../../../src/runs/openRun.ts';
-import { readReport, readSeveralReport } from '../../../src/runs/report/readReport.ts';
-import { readReportedRun } from '../../../src/runs/report/readReportedRun.ts';
-import { launchChromium, skip } from '../../support/chromium.ts';
-import { hostileTexts } from '../../support/hostileTexts.ts';
-import { madeRun } from '../core/report/madeReport.ts';
+import { runReport } from '../../../../src/core/report/composeReport.ts';
+import { reportHtml } from '../../../../src/core/report/reportHtml.ts';
+import { reportMarkdown } from '../../../../src/core/report/reportMarkdown.ts';
+import { visibleText } from '../../../../src/core/report/visibleText.ts';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import { readReport, readSeveralReport } from '../../../../src/runs/report/readReport.ts';
+import { readReportedRun } from '../../../../src/runs/report/readReportedRun.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { hostileTexts } from '../../../support/hostileTexts.ts';
+import { madeRun } from '../../core/report/madeReport.ts';
 
 const record = {
 	...{ format: 1, id: 'made-20260304-101500-ab12', name: '<b>made</b>', engine: 'embedded', status: 'finished' },
@@ -305,7 +305,7 @@ describe('a run as its report reads it', () => {
 	});
 
 	it("reads another trainer's run", async () => {
-		const run = await readReportedRun(await openRun(join(import.meta.dirname, '../../fixtures/trl-run')));
+		const run = await readReportedRun(await openRun(join(import.meta.dirname, '../../../fixtures/trl-run')));
 		assert.equal(run.engine, 'TRL');
 		assert.equal(run.rollouts.length, 3);
 		assert.ok(run.stages[0]?.curves.some(({ name }) => name === 'reward'));

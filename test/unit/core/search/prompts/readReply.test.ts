@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { answerForm, finishingAnswer } from '../../../../src/core/search/prompts/answerForm.ts';
-import { fillPrompt, numbered } from '../../../../src/core/search/prompts/fillPrompt.ts';
+import { answerForm, finishingAnswer } from '../../../../../src/core/search/prompts/answerForm.ts';
+import { fillPrompt, numbered } from '../../../../../src/core/search/prompts/fillPrompt.ts';
 import {
 	readList,
 	readValue,
 	readVote,
 	saysStop,
 	withoutThinking,
-} from '../../../../src/core/search/prompts/readReply.ts';
-import { hostileTexts } from '../../../support/hostileTexts.ts';
+} from '../../../../../src/core/search/prompts/readReply.ts';
+import { hostileTexts } from '../../../../support/hostileTexts.ts';
 
 const form = { words: { sure: 1, likely: 0.5, impossible: 0 }, scale: [0, 10] as const };
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Failure } from '../../../../src/base/failure.ts';
-import { evidenceOf } from '../../../../src/core/reflexion/evidence.ts';
-import { beginSearch } from '../../../../src/core/search/searchRun.ts';
-import { reflexion } from '../../../../src/core/search/strategies/reflexion.ts';
-import { playedPolicy, playedTool, reply, research } from './playedAgent.ts';
+import { Failure } from '../../../../../src/base/failure.ts';
+import { evidenceOf } from '../../../../../src/core/reflexion/evidence.ts';
+import { beginSearch } from '../../../../../src/core/search/searchRun.ts';
+import { reflexion } from '../../../../../src/core/search/strategies/reflexion.ts';
+import { playedPolicy, playedTool, reply, research } from '../../reflexion/playedAgent.ts';
 
 const grpo = 'GRPO removes the value model of PPO and takes the mean reward of a group of 64 samples as the baseline.';
 const kl = 'The KL penalty stands in the loss with a coefficient of 0.04, not in the reward.';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { runSearch } from '../../../../src/core/search/searchRun.ts';
-import { SearchTree } from '../../../../src/core/search/searchTree.ts';
-import { treeOfThoughts } from '../../../../src/core/search/strategies/treeOfThoughts.ts';
-import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
-import { gamePolicy, gamePrompt, makes24 } from './gameOf24.ts';
-import { asked, base, problem, thoughtPolicy } from './thoughtPolicy.ts';
+import { runSearch } from '../../../../../src/core/search/searchRun.ts';
+import { SearchTree } from '../../../../../src/core/search/searchTree.ts';
+import { treeOfThoughts } from '../../../../../src/core/search/strategies/treeOfThoughts.ts';
+import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
+import { gamePolicy, gamePrompt, makes24 } from '../gameOf24.ts';
+import { asked, base, problem, thoughtPolicy } from '../thoughtPolicy.ts';
 
 // The first is figure 2 of Yao et al. 2023; the last needs fractions: 8 / (3 - 8 / 3).
 const solvable = [
