@@ -48,7 +48,7 @@ const mask_truncated_completions = key(flag('Leave truncated completions out of 
 
 export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimization.', {
 	...groups,
-	beta: beta('Weight of the KL term; 0 makes no reference forward at all.'),
+	beta: beta('Weight of the KL term; 0: no reference forward.'),
 	...clipping,
 	loss_type: key(choice(lossTypes, "How token losses are averaged; dapo is TRL's default, too."), {
 		default: 'dapo',
@@ -66,17 +66,17 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 			},
 		},
 	}),
-	scale_rewards: key(choice(rewardScales, 'Which standard deviation divides the advantages.'), {
+	scale_rewards: key(choice(rewardScales, 'Standard deviation that divides the advantages.'), {
 		default: 'group',
 	}),
 	mask_truncated_completions,
-	dynamic_sampling: key(flag('Sample again in place of groups whose rewards are all equal (DAPO).'), {
+	dynamic_sampling: key(flag('Resample groups whose rewards are all equal (DAPO).'), {
 		default: false,
 		lacking: {
 			pytorch: { say: 'TRL has no "dynamic_sampling": remove it, or set "engine": "embedded".' },
 		},
 	}),
-	max_resamples: key(count('dynamic_sampling: further generation batches at most.', 1, 64), {
+	max_resamples: key(count('dynamic_sampling: max further generation batches.', 1, 64), {
 		default: 3,
 		lacking: {
 			pytorch: {
@@ -85,7 +85,7 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 			},
 		},
 	}),
-	skip_dead_groups: key(flag('Leave groups without advantage out of the update where that is exact.'), {
+	skip_dead_groups: key(flag('Leave groups without advantage out of the update if that is exact.'), {
 		// TRL computes every row.
 		default: ({ embedded }): boolean => embedded,
 		or: 'true',
@@ -96,7 +96,7 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 		},
 	}),
 	control: key(
-		choice(['shuffle'], 'A control experiment: advantages are permuted over the batch, so nothing can be learned.'),
+		choice(['shuffle'], 'Control experiment: permutes advantages over the batch, so that nothing can be learned.'),
 		{
 			default: null,
 			lacking: {

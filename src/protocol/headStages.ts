@@ -16,8 +16,8 @@ const head = {
 						'A JSONL file, relative to the recipe: one {"prompt", "completions", "labels"} per line; a label of each step, true, false or 0 to 1.',
 					),
 				),
-				separator: key(described(v.string(), 'What stands between two steps of the file.'), { default: '\n' }),
-				heldOutShare: key(real('Share of prompts, by a hash, that only measure the head.', 0.001, 0.9), {
+				separator: key(described(v.string(), 'Separator of steps in the file.'), { default: '\n' }),
+				heldOutShare: key(real('Held-out share of prompts, by a hash.', 0.001, 0.9), {
 					default: 0.1,
 				}),
 			}),
@@ -49,9 +49,9 @@ export const processStageSchema = stageOf(
 	{
 		...head,
 		num_generations: generations('Solutions per problem whose steps are labeled.', 1, 2),
-		completions: key(count('Completions that go on from each step.', 1, 1024), { default: 8 }),
+		completions: key(count('Completions from each step.', 1, 1024), { default: 8 }),
 		estimation: key(
-			choice(estimationNames, 'A label of a step: the share of its completions that are right, or whether any is.'),
+			choice(estimationNames, 'Label of a step: the share of correct completions, or whether any is correct.'),
 			{ default: 'soft' },
 		),
 		split: key(

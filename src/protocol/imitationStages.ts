@@ -13,21 +13,20 @@ export const corpusSchema = described(
 			text('A JSONL file with a column of texts, or a .txt file with one text a line, relative to the recipe.'),
 		),
 		text: key(text('Name of the column.'), { default: 'text' }),
-		heldOutShare: key(real('Share of texts, by a hash, that only measure the loss.', 0.001, 0.9), { default: 0.05 }),
+		heldOutShare: key(real('Held-out share of texts, by a hash.', 0.001, 0.9), { default: 0.05 }),
 	}),
 	'Texts to learn.',
 );
 
 export const pretrainStageSchema = stageOf(
 	'pretrain',
-	'The next token of whole texts, from which a base model comes.',
+	'Next-token prediction on whole texts, which makes a base model.',
 	{
 		...optimizer,
 		corpus: key(corpusSchema, { default: null, or: 'those that the dataset has itself' }),
-		workedShare: key(
-			real('Share of rows that are worked solutions of the dataset, each as one text: prompt and completion.', 0, 1),
-			{ default: 0.05 },
-		),
+		workedShare: key(real('Share of worked solutions of the dataset, each as one text: prompt and completion.', 0, 1), {
+			default: 0.05,
+		}),
 		batch_size: batchSize('Texts per update.'),
 	},
 	{
@@ -46,7 +45,7 @@ const completionKeys = {
 	prompt: key(text('Name of the prompt column.'), { default: 'prompt' }),
 	completion: key(text('Name of the completion column.'), { default: 'completion' }),
 	answer: key(text('Name of the answer column, where completions are rejected.'), { default: 'answer' }),
-	solution: key(text('embedded: name of the column of solutions, which rows without a completion are made of.'), {
+	solution: key(text('embedded: name of the solution column, for rows without a completion.'), {
 		default: ({ embedded }): string | undefined => (embedded ? 'solution' : undefined),
 		or: '"solution"',
 		maybe: true,
@@ -76,7 +75,7 @@ export function distillSamples(stage: { readonly data?: unknown; readonly teache
 
 export const distillStageSchema = stageOf(
 	'distill',
-	'A teacher is imitated: its completions in a file, or its probabilities of every token.',
+	'Imitates a teacher: its completions in a file, or its probabilities of every token.',
 	{
 		...optimizer,
 		data: key(
@@ -93,7 +92,7 @@ export const distillStageSchema = stageOf(
 		teacher: key(
 			described(
 				group({ path: place('file', text('A checkpoint folder of the embedded engine.')) }),
-				'embedded: a model whose probabilities are learned; of the same vocabulary.',
+				'embedded: a model with the same vocabulary whose probabilities are learned.',
 			),
 			{
 				default: null,
@@ -106,7 +105,7 @@ export const distillStageSchema = stageOf(
 			},
 		),
 		temperature: live(
-			key(real('teacher: what divides the logits of both before they are compared.', 0.01, 100), {
+			key(real('teacher: divisor of the logits of both models.', 0.01, 100), {
 				default: 1,
 				late: true,
 			}),
@@ -115,18 +114,17 @@ export const distillStageSchema = stageOf(
 			default: 0,
 			late: true,
 		}),
-		on_policy: key(
-			flag('teacher, without data: the student writes the completions that they compare, in place of the teacher.'),
-			{ default: false, late: true },
-		),
+		on_policy: key(flag('teacher, without data: the student instead of the teacher writes the completions.'), {
+			default: false,
+			late: true,
+		}),
 		sampling_temperature: key(real('teacher, without data: temperature of the completions.', 0.01, 100), {
 			default: 1,
 			late: true,
 		}),
-		max_completion_length: key(count('teacher, without data: longest completion in tokens.', 1, 8192), {
+		max_completion_length: key(count('teacher, without data: max completion length in tokens.', 1, 8192), {
 			...max_completion_length.facts,
-			default: ({ completionLength }, stage): number | undefined =>
-				distillSamples(stage) ? completionLength : undefined,
+			default: (completionLength, stage): number | undefined => (distillSamples(stage) ? completionLength : undefined),
 			maybe: true,
 		}),
 		batch_size: batchSize('Completions per update.'),
@@ -139,7 +137,7 @@ const { split: _, ...fileKeys } = completionKeys;
 export const mixedInSchema = group({
 	...fileKeys,
 	split: derivedKey(v.string(), () => 'train'),
-	share: key(real('Share of the data that comes from this file, beside the kept completions.', 0, 0.99), {
+	share: key(real('Share of the data from this file.', 0, 0.99), {
 		default: null,
 		or: 'all rows',
 	}),
@@ -147,9 +145,9 @@ export const mixedInSchema = group({
 
 export const rejectionSamplingStageSchema = stageOf(
 	'rejection-sampling',
-	'Completions of the policy, of which the good ones become data; the policy stays as it is.',
+	'Keeps good completions of the policy as data, without training.',
 	{
-		problems: key(count('Training problems that are answered.', 1, 10_000_000), { default: 1000 }),
+		problems: key(count('Training problems to answer.', 1, 10_000_000), { default: 1000 }),
 		num_generations: generations('Completions per problem.', 1, 4),
 		prompts_per_step: batches.prompts_per_step,
 		/** Generation batches. */
@@ -158,33 +156,33 @@ export const rejectionSamplingStageSchema = stageOf(
 		),
 		until: derivedKey(v.null(), () => null),
 		...sampling,
-		max_completion_length: key(count('Longest completion in tokens.', 1, 8192), max_completion_length.facts),
+		max_completion_length: key(count('Max completion length in tokens.', 1, 8192), max_completion_length.facts),
 		keep: key(
 			described(
 				group({
-					correct: key(flag('Only completions with a right answer.'), { default: true }),
-					minReward: key(real('Only completions of at least this reward.', -1e6, 1e6), { default: null }),
+					correct: key(flag('Only completions with a correct answer.'), { default: true }),
+					minReward: key(real('Min reward of a completion.', -1e6, 1e6), { default: null }),
 					language: key(
 						described(
 							group({
 								language: choice(languageNames, 'The language, by its ISO 639-1 code.'),
-								minShare: key(real('Least share of words of the thinking.', 0, 1), { default: 0.9 }),
+								minShare: key(real('Min share of words of the thinking.', 0, 1), { default: 0.9 }),
 							}),
-							'Only completions whose thinking keeps to a language.',
+							'Only completions whose thinking is in one language.',
 						),
 						{ default: null },
 					),
-					minTokens: key(count('Only completions of at least so many tokens.'), { default: null }),
-					maxTokens: key(count('Only completions of at most so many tokens.'), { default: null }),
-					perProblem: key(count('Completions of one problem at most, the best by reward.'), {
+					minTokens: key(count('Min tokens of a completion.'), { default: null }),
+					maxTokens: key(count('Max tokens of a completion.'), { default: null }),
+					perProblem: key(count('Max completions per problem, the best by reward.'), {
 						default: null,
 						or: 'all',
 					}),
-					duplicates: key(choice(['drop', 'keep'], 'Completions of a problem that are the same but for white space.'), {
+					duplicates: key(choice(['drop', 'keep'], 'Completions of a problem that differ only in white space.'), {
 						default: 'drop',
 					}),
 				}),
-				'Which completions are kept; those that were cut off never are.',
+				'Which completions to keep; truncated ones are never kept.',
 			),
 			{ default: {} },
 		),
@@ -194,7 +192,7 @@ export const rejectionSamplingStageSchema = stageOf(
 					v.array(mixedInSchema, 'must be a list of {"path", "share"}'),
 					v.maxLength(maxMixedIn, `has ${maxMixedIn} entries at most`),
 				),
-				'Files of completions that are mixed in.',
+				'Files of completions to mix in.',
 			),
 			{ default: (): never[] => [] },
 		),

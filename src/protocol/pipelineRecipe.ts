@@ -29,7 +29,7 @@ const stageName = (words: string) => text(words);
 
 const checkpointOf = v.strictObject({
 	stage: stageName('Name of the stage.'),
-	checkpoint: v.optional(choice(checkpointChoices, 'Its last checkpoint, or its best (default last).')),
+	checkpoint: v.optional(choice(checkpointChoices, 'Its last or best checkpoint (default last).')),
 });
 
 const { path: _path, ...ofRewardModel } = rewardModelOptions.entries;
@@ -44,12 +44,10 @@ const stageRewardSchema = v.union(
 );
 
 /** In a loop: what a round takes of the one before. */
-const previous = stageName('In a loop: the stage of the round before.');
-const first = v.optional(
-	stageName('With "previous": the stage in its place in the first round (default: that round goes without).'),
-);
+const previous = stageName('In a loop: the stage of the previous round.');
+const first = v.optional(stageName('With "previous": the stage to use in the first round (default: none).'));
 
-const heldOutAccuracy = real('The accuracy from which on the stage is skipped.', 0, 1);
+const heldOutAccuracy = real('The stage is skipped at this accuracy or above.', 0, 1);
 
 /** What a stage of a pipeline has beside its own keys. */
 export const envelope = {
@@ -67,29 +65,29 @@ export const envelope = {
 			'The stage whose checkpoint this one starts from (default: its own "model", else that of the recipe).',
 		),
 	),
-	model: v.optional(described(modelSchema, 'In place of the model of the recipe, where "from" does not say.')),
+	model: v.optional(described(modelSchema, 'Replaces the model of the recipe, without "from".')),
 	dataset: v.optional(
 		described(
 			v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...}, {"path": ...} or {"preset": ...}'),
-			'In place of the dataset of the recipe.',
+			'Replaces the dataset of the recipe.',
 		),
 	),
 	rewards: v.optional(
 		described(
 			v.pipe(v.array(stageRewardSchema, 'must be a list of rewards'), v.minLength(1, 'needs at least one reward')),
-			'In place of the rewards of the recipe.',
+			'Replaces the rewards of the recipe.',
 		),
 	),
-	template: v.optional(described(templateSchema, 'In place of the template of the recipe.')),
-	evaluate: v.optional(described(evaluationSchema, 'What differs from the evaluations of the recipe.')),
-	seed: v.optional(count('In place of the seed of the recipe.', 0, 4294967295)),
+	template: v.optional(described(templateSchema, 'Replaces the template of the recipe.')),
+	evaluate: v.optional(described(evaluationSchema, 'Overrides of the evaluation settings of the recipe.')),
+	seed: v.optional(count('Replaces the seed of the recipe.', 0, 4294967295)),
 	round: v.optional(
 		described(
 			v.strictObject({
 				of: stageName('Name of the stage in the loop.'),
 				number: count('Which round, from 1; 0: what the first round starts from.', 0, 1000),
 			}),
-			'Which round of which stage of a loop this is, for plots against the round; a loop says so of its own stages.',
+			'Round and stage of a loop for plots by round; stages of a loop have theirs automatically.',
 		),
 	),
 	skipIf: v.optional(
@@ -103,17 +101,15 @@ export const envelope = {
 					v.strictObject({ previous, first, heldOutAccuracy }),
 					v.strictObject({
 						stage: stageName('Name of the stage whose held-out accuracy decides.'),
-						notAbove: stageName('The stage whose held-out accuracy that must exceed, or this one is skipped.'),
+						notAbove: stageName('Name of a stage: skips unless the accuracy of "stage" exceeds its accuracy.'),
 					}),
 				],
 				'must be {"stage", "heldOutAccuracy"}, {"stage", "notAbove"}, or in a loop {"previous", "first", "heldOutAccuracy"}',
 			),
-			'Leaves the stage out where another one is good enough; what starts from it then starts from where it would have.',
+			'Skips the stage if another one is good enough; stages that start from it then start where it would have.',
 		),
 	),
-	minutes: v.optional(
-		real('Of a stage that trains: time that it may take; then it ends with a checkpoint, as finished.', 0.01),
-	),
+	minutes: v.optional(real('Time limit of a training stage, which then ends with a checkpoint, as finished.', 0.01)),
 };
 export const envelopeKeys = Object.keys(envelope) as (keyof typeof envelope)[];
 
@@ -139,11 +135,11 @@ export type ListReferenceKey = keyof typeof listReferenceKeys;
 
 const sampled = {
 	temperature: key(real('Sampling temperature.', 0, 100), { default: 1 }),
-	top_p: key(real('Share of probability that is sampled from.', 0, 1), { default: 1 }),
-	max_completion_length: bareKey(count('Longest completion in tokens.', 1, 131_072), {
+	top_p: key(real('Nucleus sampling threshold.', 0, 1), { default: 1 }),
+	max_completion_length: bareKey(count('Max completion length in tokens.', 1, 131_072), {
 		or: 'what the context allows',
 	}),
-	concurrency: key(count('Requests under way at a time.', 1, 256), { default: 16 }),
+	concurrency: key(count('Concurrent requests.', 1, 256), { default: 16 }),
 };
 
 const scorer = (words: string) =>
@@ -154,11 +150,11 @@ const scorer = (words: string) =>
 		),
 	);
 
-export const searchStageSchema = stageOf('search', 'Searches with a policy, whose results are training data.', {
+export const searchStageSchema = stageOf('search', 'Searches with a policy and writes training data.', {
 	strategy: key(text('A strategy by its name.'), { default: 'self-consistency' }),
 	params: bareKey(described(v.record(v.string(), v.unknown()), 'Parameters of the strategy.')),
-	guide: scorer('What gives values to thoughts: value, process, majority, self-evaluation, ..., or {"use", ...}.'),
-	judge: scorer('What chooses among what is final (default: the guide).'),
+	guide: scorer('Scorer of thoughts: value, process, majority, self-evaluation, ..., or {"use", ...}.'),
+	judge: scorer('Scorer that chooses among final nodes (default: the guide).'),
 	split: key(
 		described(
 			v.union([v.string(), v.strictObject({ text: text('The text that ends a step.') })], 'must be a rule or {"text"}'),
@@ -173,29 +169,29 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy, whos
 				tokens: bareKey(count('Tokens of a search.')),
 				simulations: bareKey(count('Simulations of a search.')),
 			}),
-			'What a search may use up.',
+			'Limits of a search.',
 		),
 	),
-	problems: key(count('Problems that are searched.', 1, 1_000_000), { default: 200 }),
+	problems: key(count('Problems to search.', 1, 1_000_000), { default: 200 }),
 	part: key(choice(datasetParts, 'Which problems of the dataset.'), { default: 'training' }),
 	export: key(
 		described(
 			v.pipe(v.array(choice(dataKinds, 'A kind of data.')), v.minLength(1, 'needs at least one kind of data')),
-			'What is written: completions, pairs, labels.',
+			'Outputs: completions, pairs, labels.',
 		),
 		{ default: ['completions'], or: 'completions' },
 	),
-	keep: bareKey(choice(['best', 'correct', 'all'], 'Which solutions of a search.'), {
+	keep: bareKey(choice(['best', 'correct', 'all'], 'Which solutions of a search to keep.'), {
 		or: 'correct, where a gold answer can tell; else best',
 	}),
-	most: key(count('Solutions of one problem at most.', 1, 1024), { default: 4 }),
-	least: bareKey(real('Solutions of at least this reward.', -1e6, 1e6)),
-	span: key(choice(['step', 'completion'], 'pairs: what is compared.'), { default: 'completion' }),
-	pairs_per_problem: key(count('pairs: of one node at most.', 1, 64), { default: 1 }),
-	margin: key(real('pairs: least difference of the values.', 0), { default: 0 }),
+	most: key(count('Max solutions per problem.', 1, 1024), { default: 4 }),
+	least: bareKey(real('Min reward of solutions.', -1e6, 1e6)),
+	span: key(choice(['step', 'completion'], 'pairs: unit to compare.'), { default: 'completion' }),
+	pairs_per_problem: key(count('pairs: max per node.', 1, 64), { default: 1 }),
+	margin: key(real('pairs: min difference of the values.', 0), { default: 0 }),
 	solutions: key(count('labels: solutions of a problem whose steps are labeled.', 1, 1000), { default: 1 }),
 	completions: key(count('labels: completions from each step.', 1, 1000), { default: 8 }),
-	searches: key(count('Problems under way at a time.', 1, 4096), { default: 64 }),
+	searches: key(count('Concurrent problems.', 1, 4096), { default: 64 }),
 	...sampled,
 });
 
@@ -203,10 +199,8 @@ export const evaluateStageSchema = stageOf('evaluate', 'Measures a policy: pass@
 	problems: key(count('Questions.', 1, 1_000_000), { default: 256 }),
 	part: key(choice(datasetParts, 'Which problems of the dataset.'), { default: 'held-out' }),
 	samples: key(count('Completions of each question.', 1, 1024), { default: 1 }),
-	protocol: bareKey(
-		choice(['r1'], 'r1: temperature 0.6, top_p 0.95 and 16 samples, where they are not given (DeepSeek-R1).'),
-	),
-	judge: scorer('What chooses the best of k samples for the curve best@k: value, process, ..., or {"use", ...}.'),
+	protocol: bareKey(choice(['r1'], 'r1: defaults of temperature 0.6, top_p 0.95 and 16 samples (DeepSeek-R1).')),
+	judge: scorer('Scorer that chooses the best of k samples for best@k: value, process, ..., or {"use", ...}.'),
 	category: bareKey(text('Column that names the kind of a question.')),
 	...sampled,
 });
@@ -300,15 +294,15 @@ const pipelineStageSchema = v.variant(
 /** Stages that are repeated, a round after the other: {@link expandLoops} makes ordinary stages of them. */
 export const loopSchema = v.strictObject({
 	loop: text('Name of the loop. Its stages are repeated as NAME-1, NAME-2, ..., each round on its own.'),
-	times: count('Rounds, at most where "rising" is given.', 1, 100),
+	times: count('Number of rounds; max with "rising".', 1, 100),
 	rising: v.optional(
 		stageName(
-			'Name of a stage of the loop: when its held-out accuracy was not above that of the round before, the rest is skipped.',
+			'Name of a stage of the loop: once its held-out accuracy does not rise from round to round, the rest is skipped.',
 		),
 	),
 	stages: described(
 		v.pipe(v.array(pipelineStageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
-		'The stages of a round: what one names is of the same round, or with "previous" of the one before.',
+		'Stages of a round. Names refer to the same round, or with "previous" to the previous one.',
 	),
 });
 export interface StageLoop {
@@ -328,16 +322,16 @@ export const comparisonExpectations = ['above', 'below', 'not-below'] as const;
 export type ComparisonExpectation = (typeof comparisonExpectations)[number];
 
 export const comparisonSchema = v.strictObject({
-	claim: text('What is claimed, in words: "RL above its cold start".'),
-	stage: stageName('Name of a stage that evaluates.'),
-	against: stageName('Name of another one, on the same questions.'),
+	claim: text('The claim in words, such as "RL above its cold start".'),
+	stage: stageName('Name of an evaluation stage.'),
+	against: stageName('Name of another one on the same questions.'),
 	measure: v.optional(
 		choice(
 			comparedMeasures,
-			'What is compared: accuracy, right format, thinking in one language, length, marks of reflection (default accuracy).',
+			'Measure to compare: accuracy, correct format, thinking in one language, length, marks of reflection (default accuracy).',
 		),
 	),
-	category: v.optional(text('Questions of this kind alone.')),
+	category: v.optional(text('Only questions of this kind.')),
 	expect: v.optional(
 		choice(
 			comparisonExpectations,
@@ -353,7 +347,7 @@ export const pipelineRecipeSchema = v.strictObject({
 	compare: v.optional(
 		described(
 			v.array(comparisonSchema, 'must be a list of comparisons'),
-			'What the report of the pipeline holds against each other, question by question.',
+			'Comparisons in the report of the pipeline, question by question.',
 		),
 	),
 	stages: described(

@@ -22,21 +22,21 @@ export const ppoStageSchema = stageOf(
 			real("Weight of each token's KL to the reference in its reward (k1); 0: no reference; 0.05 in TRL.", 0, 1000),
 			{ default: 0 },
 		),
-		cliprange: key(real('How far the ratio may leave 1.', 0, 100), { default: 0.2 }),
+		cliprange: key(real('Clip range of the ratio around 1.', 0, 100), { default: 0.2 }),
 		vf_coef: key(real('Weight of the value loss.', 0, 1000), { default: 0.1 }),
-		cliprange_value: key(real('How far a value may leave the one of the batch before it is clipped.', 0, 1e6), {
+		cliprange_value: key(real('Clip range of the value around the one of the batch.', 0, 1e6), {
 			default: 0.2,
 		}),
 		gamma: key(real('Discount of later rewards, per token.', 0, 1), { default: 1 }),
 		lam: key(real('Lambda of generalized advantage estimation; 0.95 in TRL.', 0, 1), { default: 1 }),
-		whiten_advantages: key(flag('Give the advantages of a generation batch mean 0 and standard deviation 1.'), {
+		whiten_advantages: key(flag('Normalize the advantages of a generation batch to mean 0 and standard deviation 1.'), {
 			default: true,
 		}),
 		critic_learning_rate: key(real('Peak learning rate of the critic.', 0, 10), {
 			default: null,
 			or: 'learning_rate',
 		}),
-		critic_warmup_steps: key(count('Updates at the beginning that train the critic alone.', 0, 10_000_000), {
+		critic_warmup_steps: key(count('Initial updates that only train the critic.', 0, 10_000_000), {
 			default: 0,
 		}),
 	},

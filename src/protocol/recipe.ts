@@ -53,12 +53,12 @@ export const taskDatasetSchema = v.strictObject({
 	length: v.optional(count('string: length of the word.', 1, 64)),
 	operation: v.optional(choice(operationNames, 'string: what to do with the word.')),
 	modulus: v.optional(count('modular: the modulus.', 2, 1000)),
-	general: v.optional(real('bilingual: share of words to turn round (general) among sums (reasoning).', 0, 1)),
+	general: v.optional(real('bilingual: share of words to reverse (general) among sums (reasoning).', 0, 1)),
 	language: v.optional(
-		choice(solutionLanguages, 'bilingual: language of worked solutions; mixed: of each word by itself.'),
+		choice(solutionLanguages, 'bilingual: language of worked solutions; mixed: chosen for each word.'),
 	),
 	style: v.optional(
-		choice(solutionStyles, 'bilingual: all solutions worked out, or some too brief and some with a slip put right.'),
+		choice(solutionStyles, 'bilingual: all solutions worked out, or some too brief and some with a corrected slip.'),
 	),
 });
 
@@ -113,7 +113,7 @@ export const newModelSchema = group({
 		default: (_context, { width }): number => 4 * width,
 		or: '4 x width',
 	}),
-	context: key(count('Longest prompt + completion in tokens.', 8, 8192), {
+	context: key(count('Max prompt + completion in tokens.', 8, 8192), {
 		default: null,
 		or: 'what the data and max_completion_length need',
 	}),
@@ -123,7 +123,7 @@ export const givenModelSchema = group({
 	path: place('model', text('A checkpoint folder of this engine, or a model folder or hub id for the pytorch engine.')),
 	revision: bareKey(text('pytorch: branch, tag or commit of a hub model.'), { lacking: ofTorchModels('revision') }),
 	template: bareKey(
-		place('file', text('pytorch: a Jinja file, relative to the recipe, in place of the chat template of the model.')),
+		place('file', text('pytorch: a Jinja file, relative to the recipe, that replaces the chat template of the model.')),
 		{ lacking: ofTorchModels('template') },
 	),
 });
@@ -138,8 +138,8 @@ export const templateSchema = v.union(
 	[
 		v.picklist(templateNames),
 		v.strictObject({
-			prompt: text('Text around the problem; {prompt} stands for it.'),
-			chat: bareKey(flag('pytorch: put the prompt as a user message through the chat template of the model.'), {
+			prompt: text('Text around the problem, which replaces {prompt}.'),
+			chat: bareKey(flag('pytorch: format the prompt as a user message with the chat template of the model.'), {
 				or: 'false',
 				lacking: ofChat('chat'),
 			}),
@@ -199,7 +199,7 @@ export const evaluationSchema = group({
 
 export const checkpointSchema = group({
 	every: key(count('Steps between checkpoints.'), { default: 50 }),
-	keep: key(count('How many of the newest checkpoints to keep beside the best.', 1, 10_000), { default: 3 }),
+	keep: key(count('Number of latest checkpoints to keep, besides the best.', 1, 10_000), { default: 3 }),
 });
 
 export const logSchema = group({
@@ -211,14 +211,14 @@ export const busyChoices = ['queue', 'share'] as const;
 export type BusyChoice = (typeof busyChoices)[number];
 
 export const recipeSchema = v.strictObject({
-	$schema: v.optional(described(v.string(), 'Where the schema of recipes lies, for other editors.')),
+	$schema: v.optional(described(v.string(), 'Path of the recipe schema, for other editors.')),
 	format: v.optional(described(v.literal(1, 'must be 1'), 'Version of the recipe format.'), 1),
 	name: text('Name of the runs that this recipe starts.'),
-	engine: withFacts(v.optional(choice(trainingEngines, 'Who trains.'), 'embedded'), {
+	engine: withFacts(v.optional(choice(trainingEngines, 'Engine that trains.'), 'embedded'), {
 		alsoCalled: ['backend', 'framework'],
 	}),
 	device: withFacts(
-		v.optional(choice(deviceNames, 'What to compute on; auto takes the best that works here and says so.'), 'auto'),
+		v.optional(choice(deviceNames, 'Device to compute on; auto: the best that works on this machine.'), 'auto'),
 		{
 			lacking: {
 				pytorch: {
@@ -244,21 +244,21 @@ export const recipeSchema = v.strictObject({
 	dataset: withFacts(
 		described(
 			v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...}, {"path": ...} or {"preset": ...}'),
-			'Where the problems come from: a task generator or a file of rows.',
+			'Source of the problems: a task generator or a file of rows.',
 		),
 		{ alsoCalled: ['data', 'train_file', 'train_files', 'dataset_name', 'dataset_path', 'prompt_data'] },
 	),
-	model: withFacts(described(modelSchema, 'The policy: sizes of a new model, or where a trained one lies.'), {
+	model: withFacts(described(modelSchema, 'The policy: sizes of a new model, or the location of a trained one.'), {
 		alsoCalled: ['model_name_or_path', 'model_name', 'base_model', 'pretrain', 'model_path'],
 	}),
-	pytorch: bareKey(described(pytorchSchema, 'How the pytorch and ray engines compute.'), {
+	pytorch: bareKey(described(pytorchSchema, 'Settings of the pytorch and ray engines.'), {
 		lacking: forEngine('pytorch'),
 	}),
 	ray: bareKey(described(raySchema, 'The cluster of the ray engine.'), { lacking: forEngine('ray') }),
 	template: v.optional(
 		described(
 			templateSchema,
-			'How a problem is put and which tags its completion carries (default r1: think and answer tags, no words).',
+			'Prompt format and tags of completions (default r1: think and answer tags, no instructions).',
 		),
 		'r1',
 	),
@@ -266,13 +266,13 @@ export const recipeSchema = v.strictObject({
 		v.optional(
 			described(
 				v.pipe(v.array(rewardSchema, 'must be a list of rewards'), v.minLength(1, 'needs at least one reward')),
-				'What a completion earns: the weighted sum of these (default: accuracy, and format with weight 0.2).',
+				'Rewards, whose weighted sum is the reward of a completion (default: accuracy, and format with weight 0.2).',
 			),
 			[{ use: 'accuracy' }, { use: 'format', weight: 0.2 }],
 		),
 		{ alsoCalled: ['reward', 'reward_funcs', 'reward_functions', 'reward_function'] },
 	),
-	scoring: key(described(scoringSchema, 'What reward files may take, and how many failures a run goes on with.'), {
+	scoring: key(described(scoringSchema, 'Limits of reward files, and the tolerated share of failures.'), {
 		default: {},
 		late: true,
 	}),
@@ -280,7 +280,7 @@ export const recipeSchema = v.strictObject({
 		v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
 		'What is done, in order: a base model from texts (pretrain), a cold start by imitation (sft), reinforcement learning (grpo), heads that search is guided by (value-model, process-reward-model). Steps are numbered through.',
 	),
-	evaluate: key(described(evaluationSchema, 'How well held-out problems are solved, and how often that is measured.'), {
+	evaluate: key(described(evaluationSchema, 'Held-out evaluation.'), {
 		default: {},
 		alsoCalled: ['eval', 'evaluation', 'eval_steps', 'test_freq'],
 	}),
@@ -288,7 +288,7 @@ export const recipeSchema = v.strictObject({
 		default: {},
 		alsoCalled: ['save_steps', 'save_freq', 'checkpoints'],
 	}),
-	log: key(described(logSchema, 'What is written beside the metrics.'), { default: {} }),
+	log: key(described(logSchema, 'What to log besides metrics.'), { default: {} }),
 });
 
 /** Of any stage; a union. */

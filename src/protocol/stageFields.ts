@@ -12,13 +12,13 @@ export const until = described(
 		every: key(count('Steps between these measurements.'), { default: 20 }),
 		problems: key(count('Held-out problems per measurement.', 1, 100_000), { default: 256 }),
 	}),
-	'Ends the stage early by a measured quantity, never by the clock.',
+	'Ends the stage early by a measured quantity.',
 );
 
 export const schedulerNames = ['constant', 'linear', 'cosine', 'constant_with_warmup'] as const;
 export type SchedulerName = (typeof schedulerNames)[number];
 
-const steps = withFacts(count('Optimizer updates at most.', 1, 10_000_000), {
+const steps = withFacts(count('Max optimizer updates.', 1, 10_000_000), {
 	alsoCalled: ['max_steps', 'num_steps', 'total_steps', 'total_training_steps', 'num_train_steps'],
 });
 
@@ -30,7 +30,7 @@ const rates = {
 		default: 'constant_with_warmup',
 		alsoCalled: ['lr_scheduler', 'scheduler', 'lr_schedule'],
 	}),
-	warmup_steps: key(count('Updates over which the rate rises linearly from 0.', 0), {
+	warmup_steps: key(count('Updates over which the learning rate rises linearly from 0.', 0), {
 		default: 0,
 		alsoCalled: ['warmup', 'num_warmup_steps', 'lr_warmup_steps'],
 	}),
@@ -45,7 +45,7 @@ const rates = {
 	trainer: key(
 		described(
 			v.record(v.string(), v.unknown()),
-			'pytorch and ray: further options of the TRL trainer of this stage by their own names, checked against the TRL that is installed.',
+			'pytorch and ray: further options of the TRL trainer of this stage, checked against the installed TRL.',
 		),
 		{
 			default: (): undefined => undefined,
@@ -82,7 +82,7 @@ const temperature = (words: string) => live(key(real(words, 0.01, 100), { defaul
 
 /** How completions are sampled. */
 export const sampling = {
-	max_completion_length: key(count('Longest completion in tokens.', 1, 131_072), {
+	max_completion_length: key(count('Max completion length in tokens.', 1, 131_072), {
 		default: ({ completionLength }): number => completionLength,
 		or: 'what the task needs; 64 for a file',
 		alsoCalled: ['max_new_tokens', 'max_tokens', 'max_response_length', 'response_length', 'generate_max_len'],
@@ -99,7 +99,7 @@ export const sampling = {
 /** Of stages whose losses are made of log-probabilities. */
 export const scoredSampling = {
 	...sampling,
-	temperature: temperature('Sampling temperature; log-probabilities are taken at it too.'),
+	temperature: temperature('Sampling temperature, also of log-probabilities.'),
 };
 
 /** Completions of one prompt. */
@@ -137,7 +137,7 @@ export const pairsSchema = described(
 		prompt: key(text('Name of the prompt column; without it the texts are whole.'), { default: 'prompt' }),
 		chosen: key(text('Name of the column with the better completion.'), { default: 'chosen' }),
 		rejected: key(text('Name of the column with the worse completion.'), { default: 'rejected' }),
-		heldOutShare: key(real('Share of prompts, by a hash, that only measure.', 0.001, 0.9), { default: 0.1 }),
+		heldOutShare: key(real('Held-out share of prompts, by a hash.', 0.001, 0.9), { default: 0.1 }),
 	}),
-	'Pairs of a better and a worse completion.',
+	'Preference pairs.',
 );

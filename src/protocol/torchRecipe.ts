@@ -28,7 +28,7 @@ export const loraSchema = group({
 });
 
 export const vllmSchema = group({
-	mode: key(choice(['colocate', 'server'], 'In the training processes, or a server of its own.'), {
+	mode: key(choice(['colocate', 'server'], 'In the training processes, or on a separate server.'), {
 		default: 'colocate',
 	}),
 	server: key(text('server: its base URL, such as http://127.0.0.1:8000.'), { default: null }),
@@ -37,34 +37,34 @@ export const vllmSchema = group({
 });
 
 export const pytorchSchema = group({
-	processes: key(count('Training processes on this machine, one a GPU; more than one need torchrun.', 1, 1024), {
+	processes: key(count('Training processes on this machine, one per GPU; more than one need torchrun.', 1, 1024), {
 		default: 1,
 	}),
-	strategy: key(choice(strategyNames, 'How several processes share the model.'), { default: 'ddp' }),
+	strategy: key(choice(strategyNames, 'How processes share the model.'), { default: 'ddp' }),
 	precision: key(choice(precisionNames, 'Arithmetic of training.'), {
 		default: null,
 		or: 'bfloat16 on a GPU that has it, else float32',
 	}),
 	attention: key(choice(attentionNames, 'Implementation of attention.'), { default: 'auto' }),
-	gradientCheckpointing: key(flag('Compute activations again in place of keeping them.'), {
+	gradientCheckpointing: key(flag('Recompute activations instead of keeping them.'), {
 		default: false,
 		alsoCalled: ['gradient_checkpointing', 'enable_gradient_checkpointing'],
 	}),
-	microBatch: key(count('Rows of one forward and backward in a process; more accumulate gradients.', 1, 65_536), {
-		default: null,
-		or: 'all of them',
-	}),
+	microBatch: key(
+		count('Rows per forward and backward pass of a process; gradients of more rows are accumulated.', 1, 65_536),
+		{
+			default: null,
+			or: 'all of them',
+		},
+	),
 	packing: key(flag('sft and distill: several short rows in one sequence.'), { default: false }),
-	maxLength: key(count('sft, distill, dpo, reward models: longest row in tokens.', 8, 1_048_576), { default: 1024 }),
-	lora: key(described(loraSchema, 'Train low-rank adapters in place of all weights (Hu et al. 2021).'), {
+	maxLength: key(count('sft, distill, dpo, reward models: max row length in tokens.', 8, 1_048_576), { default: 1024 }),
+	lora: key(described(loraSchema, 'Train low-rank adapters instead of all weights (Hu et al. 2021).'), {
 		default: null,
 	}),
 	vllm: key(described(vllmSchema, 'Generate with vLLM.'), { default: null }),
 	rewards: key(
-		choice(
-			rewardPlaces,
-			'Where reward files run: in host processes with limits, or, Python ones alone, inside the trainer.',
-		),
+		choice(rewardPlaces, 'Where reward files run: in host processes with limits or, Python only, inside the trainer.'),
 		{ default: 'hosts' },
 	),
 });
@@ -77,28 +77,28 @@ export const raySchema = group({
 		or: "the environment's RAY_ADDRESS",
 	}),
 	workers: key(count('Training workers.', 1, 65_536), { default: 1 }),
-	cpusPerWorker: key(real('Processors of a worker.', 0, 4096), { default: 1 }),
+	cpusPerWorker: key(real('CPU cores of a worker.', 0, 4096), { default: 1 }),
 	gpusPerWorker: key(real('GPUs of a worker.', 0, 64), { default: null, or: '1 with device cuda, else 0' }),
 	storage: key(
 		place(
 			'file',
 			text(
-				'A folder that all nodes of the cluster see, for the run and its checkpoints (needed with more than one node).',
+				'Folder shared by all nodes of the cluster, for the run and its checkpoints (required with more than one node).',
 			),
 		),
 		{ default: null },
 	),
-	restarts: key(count('How often lost workers are replaced before the run crashes.', 0, 1000), { default: 3 }),
+	restarts: key(count('Max replacements of lost workers before the run crashes.', 0, 1000), { default: 3 }),
 	pip: key(described(v.array(v.string()), 'Packages that the job installs on the cluster.'), {
 		default: (): never[] => [],
 		or: 'none, they are there',
 	}),
 	environment: key(described(v.record(v.string(), v.string()), 'Environment variables of the job.'), { default: {} }),
-	payload: key(choice(['trl', 'verl'], 'Who trains on the cluster.'), { default: 'trl' }),
+	payload: key(choice(['trl', 'verl'], 'Trainer on the cluster.'), { default: 'trl' }),
 	verl: key(
 		described(
 			v.record(v.string(), v.unknown()),
-			"payload verl: further keys of its configuration, by verl's own dotted names.",
+			"payload verl: further keys of its configuration, by verl's dotted names.",
 		),
 		{ default: {} },
 	),
