@@ -2,7 +2,7 @@ import type { HeadName } from '../../protocol/control.ts';
 import type { DeviceName } from '../../protocol/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 
-/** A named parameter; the flat parameter vector holds them in order, each row-major. */
+/** A named parameter; the flat parameter vector contains them in order, each row-major. */
 export interface ParameterSpec {
 	readonly name: string;
 	readonly shape: readonly number[];
@@ -17,22 +17,22 @@ export interface Sequence {
 }
 
 export interface SampleRequest {
-	/** Token ids of each prompt (bos included); a prompt that occurs several times is prefilled once. */
+	/** Token ids of each prompt (including bos); a repeated prompt is prefilled once. */
 	readonly prompts: readonly (readonly number[])[];
-	/** One random stream per row, so that a row's completion does not depend on its neighbors. */
+	/** One random stream per row, so that the completion of a row does not depend on other rows. */
 	readonly seeds: readonly string[];
-	/** Of every row, or of each. A row also ends where its context does. */
+	/** For all rows, or per row. A row also ends at the context limit. */
 	readonly maxNewTokens: number | readonly number[];
 	/** 0: greedy. Log-probabilities are of the logits divided by it (by 1 when greedy). */
 	readonly temperature: number;
 	readonly topP?: number;
-	/** Also end at any of these tokens, besides end-of-sequence. */
+	/** Further stop tokens besides end-of-sequence. */
 	readonly stop?: readonly number[];
-	/** Also tell how the distributions were spread, and their `alternatives` most likely tokens. */
+	/** Also return statistics of the distributions, and their `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
-	/** Who writes; the teacher must have been set (default: the policy). */
+	/** The sampling model; a teacher must have been set before (default: the policy). */
 	readonly of?: 'policy' | 'teacher';
-	/** Share the rows evenly among the workers: sooner done, but rounding then depends on how many there are. */
+	/** Distribute the rows evenly over the workers: faster, but rounding then depends on their number. */
 	readonly spread?: boolean;
 }
 
@@ -41,25 +41,25 @@ export interface SampleDetail {
 	readonly alternatives: number;
 }
 
-/** One entry per completion token, of the distribution that it was drawn from (core/search/distribution.ts). */
+/** One entry per completion token, of the distribution that it was sampled from (core/search/distribution.ts). */
 export interface SpreadOfTokens {
 	readonly varentropies: Float32Array;
 	readonly ginis: Float32Array;
 	readonly variances: Float32Array;
-	/** The most likely tokens and their log-probabilities, likeliest first: `alternatives` entries per token. */
+	/** Most likely tokens and their log-probabilities, descending: `alternatives` entries per token. */
 	readonly alternatives: number;
 	readonly topTokens: Int32Array;
 	readonly topLogprobs: Float32Array;
 }
 
 export interface Sample extends Sequence {
-	/** Nats, one per completion token, end-of-sequence included. */
+	/** Nats, one per completion token, including end-of-sequence. */
 	readonly logprobs: Float32Array;
-	/** Nats, entropy of the distribution that each token was drawn from. */
+	/** Nats, entropy of the distribution that each token was sampled from. */
 	readonly entropies: Float32Array;
-	/** Ended by length, not by end-of-sequence or a stop token. */
+	/** Whether it ended by length instead of end-of-sequence or a stop token. */
 	readonly truncated: boolean;
-	/** Where it was asked for. */
+	/** Present if requested. */
 	readonly spread?: SpreadOfTokens;
 }
 
@@ -67,68 +67,68 @@ export interface Sample extends Sequence {
 export type PerToken = Float32Array;
 
 export interface SftRow extends Sequence {
-	/** Loss = -sum over rows and tokens of weight * logprob: the caller has normalized the weights. */
+	/** Loss = -sum over rows and tokens of weight * logprob; the caller normalizes the weights. */
 	readonly weights: PerToken;
 }
 
 export interface GrpoRow extends Sequence {
-	/** Loss = sum over rows and tokens of weight * tokenLoss; `loss_type` is nothing but these weights. */
+	/** Loss = sum over rows and tokens of weight * tokenLoss; `loss_type` only affects these weights. */
 	readonly weights: PerToken;
 	readonly advantage: number;
-	/** Log-probabilities under the policy that sampled; null: the current policy's own, detached (ratio exactly 1). */
+	/** Log-probabilities under the sampling policy; null: those of the current policy, detached (ratio exactly 1). */
 	readonly oldLogprobs: PerToken | null;
-	/** Log-probabilities under the reference; null when beta is 0. */
+	/** Log-probabilities under the reference; null if beta is 0. */
 	readonly refLogprobs: PerToken | null;
 }
 
 export interface RlooRow extends Sequence {
-	/** Of the row; loss = sum over rows of weight * rowLoss. 0: no token of it counts. */
+	/** Weight of the row; loss = sum over rows of weight * rowLoss. 0: none of its tokens counts. */
 	readonly weight: number;
 	readonly advantage: number;
-	/** Log-probabilities under the policy that sampled; null: the current policy's own, detached (ratio exactly 1). */
+	/** Log-probabilities under the sampling policy; null: those of the current policy, detached (ratio exactly 1). */
 	readonly oldLogprobs: PerToken | null;
 }
 
-/** A completion each of whose tokens has an advantage of its own. */
+/** A completion with an advantage per token. */
 export interface PpoRow extends Sequence {
-	/** Loss = sum over rows and tokens of weight * tokenLoss; the caller has normalized the weights. */
+	/** Loss = sum over rows and tokens of weight * tokenLoss; the caller normalizes the weights. */
 	readonly weights: PerToken;
 	readonly advantages: PerToken;
-	/** As of a `GrpoRow`. */
+	/** As in `GrpoRow`. */
 	readonly oldLogprobs: PerToken | null;
 }
 
 export interface DpoRow extends Sequence {
-	/** Sum over the completion under the reference. */
+	/** Sum over the completion tokens under the reference. */
 	readonly refLogprob: number;
 }
 
-/** Loss = sum over rows and tokens of weight * token loss: the caller has normalized the weights. */
+/** Loss = sum over rows and tokens of weight * token loss; the caller normalizes the weights. */
 export type DistillRow = SftRow;
 
 export interface DistillSettings {
 	/** Divides the logits of student and teacher before they are compared. */
 	readonly temperature: number;
-	/** Share of cross-entropy with the tokens; the rest is the divergence from the teacher. */
+	/** Weight of the cross-entropy with the tokens; the rest is the divergence from the teacher. */
 	readonly alpha: number;
 }
 
-/** A completion with what its beginnings are worth. */
+/** A completion with the labels of its prefixes. */
 export interface ValueRow extends Sequence {
-	/** In 0..1: entry 0 is of the prompt alone, entry t of the first t completion tokens. */
+	/** In 0..1: entry 0 is for the prompt alone, entry t for the first t completion tokens. */
 	readonly labels: PerToken;
-	/** Loss = sum over rows and entries of weight * binary cross-entropy; the caller has normalized the weights. */
+	/** Loss = sum over rows and entries of weight * binary cross-entropy; the caller normalizes the weights. */
 	readonly weights: PerToken;
 }
 
-/** A completion as a critic learns of it; entry t of each list is of the first t completion tokens, the last of all. */
+/** A completion for critic training; entry t of each list is for the first t completion tokens. */
 export interface CriticRow extends Sequence {
-	/** Loss = sum over rows and entries of weight * loss of the value; the caller has normalized the weights. */
+	/** Loss = sum over rows and entries of weight * value loss; the caller normalizes the weights. */
 	readonly weights: PerToken;
 	readonly returns: PerToken;
 	/** Values before the first update of the batch. */
 	readonly oldValues: PerToken;
-	/** Of its completion tokens under the policy that sampled. */
+	/** Of its completion tokens under the sampling policy. */
 	readonly logprobs: PerToken;
 }
 
@@ -136,7 +136,7 @@ export interface ValueUpdateResult {
 	readonly loss: number;
 	/** Before clipping. */
 	readonly gradNorm: number;
-	/** Per row, like its labels, before the update. */
+	/** Per row, parallel to its labels, before the update. */
 	readonly values: readonly PerToken[];
 }
 
@@ -146,7 +146,7 @@ export interface OptimiserSettings {
 	readonly beta2: number;
 	readonly epsilon: number;
 	readonly weightDecay: number;
-	/** Global gradient norm above which the gradient is scaled down to it; 0: no clipping. */
+	/** Global gradient norm above which the gradient is scaled down; 0: no clipping. */
 	readonly maxGradNorm: number;
 }
 
@@ -158,19 +158,19 @@ export interface GrpoSettings {
 	readonly temperature: number;
 }
 
-/** Of the losses that hold the new policy against the one that sampled. */
+/** Settings of losses with ratios to the sampling policy. */
 export type RatioSettings = Pick<GrpoSettings, 'epsilonLow' | 'epsilonHigh' | 'temperature'>;
 
 export interface UpdateResult {
 	readonly loss: number;
 	/** Before clipping. */
 	readonly gradNorm: number;
-	/** Per row, under the policy before the update, at the temperature of the settings. */
+	/** Per row, under the policy before the update, at the temperature in the settings. */
 	readonly logprobs: readonly PerToken[];
 	readonly entropies: readonly PerToken[];
 }
 
-/** Weights and optimizer moments, for checkpoints. The arrays are copies. */
+/** Weights and optimizer moments for checkpoints. The arrays are copies. */
 export interface LearnerState {
 	readonly parameters: Float32Array;
 	readonly firstMoments: Float32Array;
@@ -182,7 +182,7 @@ export interface LearnerState {
 export interface ExecutionReport {
 	readonly provider: Exclude<DeviceName, 'auto'>;
 	readonly workers: number;
-	/** Providers that were tried before and why they were not taken. */
+	/** Rejected providers with the reasons. */
 	readonly tried: readonly { readonly provider: string; readonly error: string }[];
 }
 
@@ -190,39 +190,43 @@ export interface ExecutionReport {
 export type ScoredBy = 'policy' | 'reference';
 
 /**
- * The learning service of the embedded engine: one policy, its reference and its optimizer.
- * Results do not depend on how many workers share a batch: it is cut into micro-batches of fixed size, whose gradients
- * are added in their order.
+ * The learner of the embedded engine: one policy, its reference and its optimizer. Results do not depend on the number
+ * of workers: a batch is split into micro-batches of fixed size, whose gradients are summed in order.
  */
 export interface Learner {
 	readonly shape: ModelShape;
 	readonly parameters: readonly ParameterSpec[];
 	readonly execution: ExecutionReport;
 	sample(request: SampleRequest): Promise<Sample[]>;
-	/** Log-probabilities of completion tokens under the policy or the reference (which defaults to the policy's weights at `setReference`). */
+	/**
+	 * Log-probabilities of completion tokens under the policy or the reference (by default the policy's weights at
+	 * `setReference`).
+	 */
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]>;
 	updateSft(rows: readonly SftRow[], optimiser: OptimiserSettings): Promise<UpdateResult>;
-	/** An empty list of rows is an update with a zero gradient: moments decay, weight decay applies. */
+	/** An empty list of rows is an update with zero gradient: moments and weights decay. */
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
 	/** The same with ratios of whole completions. */
 	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
-	/** As `updateGrpo` without KL, with advantages of tokens. */
+	/** As `updateGrpo` without KL, with per-token advantages. */
 	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
-	/** Rows are pairs, the better completion before the worse one; the loss is the mean over pairs. Temperature 1. */
+	/** Rows are pairs, the better completion first; the loss is the mean over pairs. Temperature 1. */
 	updateDpo(
 		rows: readonly DpoRow[],
 		settings: { readonly beta: number },
 		optimiser: OptimiserSettings,
 	): Promise<UpdateResult>;
-	/** The model that `updateDistill` learns from: of any size, of the same vocabulary. Throws `mismatch` otherwise. */
+	/** Sets the teacher of `updateDistill`: any size, same vocabulary. Throws `mismatch` otherwise. */
 	setTeacher(shape: ModelShape, parameters: Float32Array): void;
-	/** log-probabilities and entropies are at temperature 1; the divergence is before alpha and temperature weigh it. */
+	/**
+	 * Log-probabilities and entropies are at temperature 1; the divergence is before weighting by alpha and temperature.
+	 */
 	updateDistill(
 		rows: readonly DistillRow[],
 		settings: DistillSettings,
 		optimiser: OptimiserSettings,
 	): Promise<UpdateResult & { readonly divergence: number }>;
-	/** The current weights become the reference. */
+	/** Copies the current weights to the reference. */
 	setReference(): void;
 	readonly hasReference: boolean;
 	/** A copy. */
@@ -231,26 +235,26 @@ export interface Learner {
 	resetOptimiser(): void;
 	state(): LearnerState;
 	restore(state: LearnerState): void;
-	/** Value models beside the policy, each with a trunk of its own. */
+	/** Value models beside the policy, each with its own trunk. */
 	readonly heads: readonly HeadName[];
 	readonly headParameters: readonly ParameterSpec[];
-	/** Begins a head anew: the policy's trunk, 0.5 for every text; or from weights. */
+	/** Creates a head: from the policy's trunk, with value 0.5 for every text; or from given weights. */
 	addHead(head: HeadName, parameters?: Float32Array): void;
 	/**
-	 * Per row: after the prompt, and after each completion token, what the head says of it.
-	 * @param logprobs of completion tokens under the policy, where they are known; a reward model reads none
+	 * Per row: the head's value after the prompt, and after each completion token.
+	 * @param logprobs of completion tokens under the policy, if known; unused by a reward model
 	 */
 	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]>;
 	updateHead(head: HeadName, rows: readonly ValueRow[], optimiser: OptimiserSettings): Promise<ValueUpdateResult>;
-	/** Rows are pairs, the better text before the worse one; the loss is the mean over pairs. */
+	/** Rows are pairs, the better text first; the loss is the mean over pairs. */
 	updateRewardModel(rows: readonly Sequence[], optimiser: OptimiserSettings): Promise<ValueUpdateResult>;
-	/** @param clipRange how far from its old value a value may go before it is clipped */
+	/** @param clipRange max distance from the old value before a value is clipped */
 	updateCritic(
 		rows: readonly CriticRow[],
 		settings: { readonly clipRange: number },
 		optimiser: OptimiserSettings,
 	): Promise<ValueUpdateResult>;
-	/** Its moments are there once it was updated or restored. */
+	/** The moments exist after the first update or a restore. */
 	headState(head: HeadName): LearnerState;
 	headWeights(head: HeadName): Float32Array;
 	restoreHead(head: HeadName, state: LearnerState): void;

@@ -55,17 +55,20 @@ export type LearnerOptions = LearnerSizes & ({ readonly seed: number } | { reado
 export interface LearnerSizes {
 	readonly shape: ModelShape;
 	readonly device: DeviceName;
-	/** Worker threads; a graphics processor is fed by one. */
+	/** Worker threads; a GPU is driven by one. */
 	readonly workers: number;
-	/** Rows of a micro-batch of sampling, and of log-probabilities and gradients. Results depend on them, not on `workers`. */
+	/**
+	 * Rows per micro-batch for sampling, and for log-probabilities and gradients. Results depend on these, not on
+	 * `workers`.
+	 */
 	readonly sampleRows: number;
 	readonly trainRows: number;
 }
 
-/** Fewer rows than this cost a worker as much time as this many. */
+/** Fewer rows take a worker as much time as this many. */
 const leastSpread = 4;
 
-/** Beside this file, as TypeScript or as the bundle. */
+/** Next to this file, as TypeScript or bundled. */
 const workerScript = (): URL =>
 	import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
 
@@ -100,15 +103,15 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	}
 }
 
-/** A graphics processor has room for many rows, and each of its calls costs the same time however few there are. */
+/** A GPU has room for many rows, and each call takes the same time however few there are. */
 function enlarged(options: LearnerOptions): LearnerOptions {
 	return { ...options, sampleRows: Math.max(options.sampleRows, 256), trainRows: Math.max(options.trainRows, 64) };
 }
 
-/** What a kind of update adds to the tokens of a micro-batch. */
+/** Additional token inputs of a kind of update. */
 interface UpdateInputs<Row extends Sequence> {
 	readonly variant: GradientVariant;
-	/** Rows that are computed together, one after the other; default 1. */
+	/** Number of consecutive rows computed together; default 1. */
 	readonly together?: number;
 	readonly temperature: number;
 	readonly teacher?: TeacherRef;
@@ -117,7 +120,7 @@ interface UpdateInputs<Row extends Sequence> {
 	readonly scalars: GradientJob['scalars'];
 }
 
-/** Whether the rows of an update come with old log-probabilities. */
+/** Whether the rows of an update have old log-probabilities. */
 function haveOld(rows: readonly { readonly oldLogprobs: PerToken | null }[]): boolean {
 	const old = rows.some((row) => row.oldLogprobs !== null);
 	if (old && rows.some((row) => row.oldLogprobs === null)) {
@@ -135,17 +138,17 @@ function completionOnes({ tokens, promptLength }: Sequence): PerToken {
 	return new Float32Array(tokens.length - promptLength).fill(1);
 }
 
-/** 1 for each completion token of a row that counts, else 0. */
+/** 1 for each completion token of a row that counts, otherwise 0. */
 function countedTokens(row: RlooRow): PerToken {
 	return row.weight === 0 ? new Float32Array(row.tokens.length - row.promptLength) : completionOnes(row);
 }
 
-/** Log-probabilities that say nothing: no token surprises. */
+/** Neutral log-probabilities: no token is surprising. */
 function unread(rows: readonly Sequence[]): PerToken[] {
 	return rows.map(({ tokens, promptLength }) => new Float32Array(tokens.length - promptLength));
 }
 
-/** 1 after the last token of a row, else 0. */
+/** 1 after the last token of a row, otherwise 0. */
 function lastPlace({ tokens, promptLength }: Sequence): PerToken {
 	const places = new Float32Array(tokens.length - promptLength + 1);
 	places[places.length - 1] = 1;
@@ -161,12 +164,12 @@ class OrtLearner implements Learner {
 	readonly #policy: SharedWeights;
 	#reference: SharedWeights | null = null;
 	#teacher: { readonly shape: ModelShape; readonly weights: SharedWeights } | null = null;
-	/** Teachers so far. */
+	/** Number of teachers so far. */
 	#teachers = 0;
 	readonly headParameters: readonly ParameterSpec[];
 	readonly #heads = new Map<HeadName, ValueModel>();
 	readonly #optimiser: SharedOptimiser;
-	/** One operation at a time: an update must not change weights that others are reading. */
+	/** One operation at a time: an update must not change weights that other operations are reading. */
 	readonly #operations = new Sequencer();
 	#running = 0;
 
@@ -397,7 +400,7 @@ class OrtLearner implements Learner {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
 			const model = this.#head(head);
-			// What a text is worth must not depend on who judges it: a policy that learned from it would change it.
+			// A reward must not depend on the policy that is scored, because a policy trained on it would change it.
 			const known = head === 'reward' ? unread(rows) : logprobs;
 			return model.values(rows, known ?? (await this.#logprobs(rows, this.#policy, 1)), this.#options.trainRows);
 		});

@@ -2,8 +2,8 @@ import type { OptimiserSettings, ParameterSpec } from '../learner.ts';
 import { elementCount } from '../model/parameters.ts';
 
 /**
- * The arithmetic of an update over ranges of the flat vectors. Ranges start at multiples of the block, so that any number
- * of workers computes the same.
+ * The arithmetic of an update over ranges of the flat vectors. Ranges start at multiples of the block, so that the
+ * result does not depend on the number of workers.
  */
 
 /** Elements whose squares are summed into one number. */
@@ -15,7 +15,7 @@ export interface Range {
 	readonly end: number;
 }
 
-/** Cuts [0, count) at block boundaries into at most `parts` ranges of about the same size. */
+/** Splits [0, count) at block boundaries into at most `parts` ranges of similar size. */
 export function blockRanges(count: number, parts: number): Range[] {
 	const blocks = Math.ceil(count / blockSize);
 	const used = Math.max(1, Math.min(parts, blocks));
@@ -27,7 +27,7 @@ export function blockRanges(count: number, parts: number): Range[] {
 
 const piece = 1 << 13;
 
-/** The same sums in the same order as one after the other, each rounded to single precision. */
+/** The same sums in the same order as adding one by one, each rounded to single precision. */
 function addFour(total: Float32Array, parts: readonly Float32Array[], start: number, end: number): void {
 	const [a, b, c, d] = parts as [Float32Array, Float32Array, Float32Array, Float32Array];
 	const round = Math.fround;
@@ -38,8 +38,8 @@ function addFour(total: Float32Array, parts: readonly Float32Array[], start: num
 }
 
 /**
- * Adds gradients to a total, in their order: total = total + parts[0] + parts[1] + ...; without the old total if `fresh`.
- * Returns the sum of the new total's squares for each block, in double precision.
+ * Adds gradients to a total, in order: total = total + parts[0] + parts[1] + ...; with `fresh`, the old total is
+ * dropped. Returns the sum of squares of the new total for each block, in double precision.
  */
 export function addGradients(
 	total: Float32Array,
@@ -48,7 +48,8 @@ export function addGradients(
 	fresh: boolean,
 ): Float64Array<ArrayBuffer> {
 	if (fresh) total.fill(0, start, end);
-	// In pieces that stay in the processor's cache, and four gradients at a time: the total is read and written less often.
+	// In chunks that fit the processor cache, and four gradients at a time, so that the total is read and written less
+	// often.
 	for (let from = start; from < end; from += piece) {
 		const to = Math.min(end, from + piece);
 		let next = 0;
@@ -68,7 +69,10 @@ export function addGradients(
 	return squares;
 }
 
-/** What a gradient is multiplied by so that its norm is at most `maxNorm` (torch.nn.utils.clip_grad_norm_); 0: no limit. */
+/**
+ * Factor by which a gradient is multiplied so that its norm is at most `maxNorm` (torch.nn.utils.clip_grad_norm_); 0:
+ * no limit.
+ */
 export function clipScale(norm: number, maxNorm: number): number {
 	return maxNorm > 0 ? Math.min(1, maxNorm / (norm + 1e-6)) : 1;
 }
@@ -82,9 +86,9 @@ export interface UpdateVectors {
 }
 
 /**
- * AdamW (Loshchilov and Hutter 2019, algorithm 2; the order of operations is torch.optim.AdamW's), in place:
- * p -= lr decay p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; p -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps).
- * `update` is t, from 1; `scale` multiplies the gradient. Decay applies to the parameters whose specs say so.
+ * AdamW (Loshchilov and Hutter 2019, algorithm 2; the order of operations is torch.optim.AdamW's), in place: p -= lr
+ * decay p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; p -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps).
+ * `update` is t, 1-based; `scale` multiplies the gradient. Decay applies to the parameters marked in their specs.
  */
 export function adamW(
 	vectors: UpdateVectors,

@@ -4,10 +4,10 @@ import type { PaddedSequences } from './jobs.ts';
 /** Indices of the rows of each micro-batch. */
 export type MicroBatch = readonly number[];
 
-/** From so many micro-batches on, the last are halved. */
+/** From this many micro-batches on, the last ones are halved. */
 const many = 4;
 
-/** Puts rows, by their indices, in the order in which they are cut. */
+/** Orders rows, by index, before they are split into micro-batches. */
 export type Order = (rows: readonly Sequence[]) => number[];
 
 /** Longest first. */
@@ -16,7 +16,7 @@ export function byLength(rows: readonly Sequence[]): number[] {
 	return order.sort((a, b) => length(rows, b) - length(rows, a) || a - b);
 }
 
-/** The rows of a prompt together, the prompts with the longest rows first. */
+/** Keeps the rows of a prompt together, prompts with the longest rows first. */
 export function byPrompt(rows: readonly Sequence[]): number[] {
 	const groups = new Map<string, number[]>();
 	for (const i of byLength(rows)) {
@@ -30,10 +30,10 @@ export function byPrompt(rows: readonly Sequence[]): number[] {
 }
 
 /**
- * Cuts rows into micro-batches of `size`, longest first: rows of like length share one (less padding), and the long
- * ones start first. What would be the last two is cut into halves, so that workers end together whatever the number of
- * rows. Depends on the rows alone, never on workers or timing. Of rows that belong `together`, so many one after the other,
- * none is alone, and they stay in their order.
+ * Splits rows into micro-batches of `size`, longest first: rows of similar length share one (less padding), and long
+ * ones start first. The last two are halved, so that workers finish together whatever the number of rows. Depends on
+ * the rows alone, never on workers or timing. With `together`, that many consecutive rows stay in the same micro-batch,
+ * in order.
  */
 export function microBatches(
 	rows: readonly Sequence[],
@@ -64,7 +64,7 @@ function length(rows: readonly Sequence[], index: number): number {
 	return rows[index]?.tokens.length ?? 0;
 }
 
-/** Whole rows, [rows, tokens], padded on the right to the longest. */
+/** Whole rows, [rows, tokens], right-padded to the longest. */
 export function pad(rows: readonly Sequence[]): PaddedSequences {
 	const tokens = rows.reduce((n, row) => Math.max(n, row.tokens.length), 1);
 	const inputs = new Int32Array(rows.length * tokens);

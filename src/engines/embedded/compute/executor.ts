@@ -41,7 +41,7 @@ interface GradientOutputs {
 	readonly fetches: Fetches;
 }
 
-/** Does the work of one worker: compiles programs when first needed, keeps copies of the weights, runs jobs one by one. */
+/** Executes the jobs of one worker one by one: compiles programs on first use, and keeps copies of the weights. */
 export class Executor {
 	readonly #shape: ModelShape;
 	readonly #provider: string;
@@ -75,14 +75,14 @@ export class Executor {
 		return { logprobs: floats(results.logprobs) };
 	}
 
-	/** log of the distributions, [own, vocabulary]. */
+	/** Log-probabilities of the distributions, [own, vocabulary]. */
 	async distribution(job: LogprobsJob): Promise<Float32Array<ArrayBuffer>> {
 		const session = await this.#session('distribution', () => distributionProgram(this.#shape));
 		const results = await session.run({ ...this.#weights.feeds(job.weights), ...this.#batchFeeds(job) });
 		return floats(results.distribution);
 	}
 
-	/** @param teacher its distributions, where the job asks for them */
+	/** @param teacher its distributions, if the job needs them */
 	async gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null = null): Promise<GradientResult> {
 		const session = await this.#session(variantName(job.variant), () => gradientProgram(this.#shape, job.variant));
 		const { rows, kept, own } = job.batch;
@@ -94,7 +94,7 @@ export class Executor {
 		const outputs = this.#gradientOutputs('policy');
 		const fetches = { loss: null, logprobs: null, entropies: null, ...outputs.fetches };
 		const results = await session.run(feeds, fetches);
-		// The runtime writes into memory of its thread only.
+		// The runtime only writes into memory of its own thread.
 		new Float32Array(job.gradient).set(outputs.flat);
 		return {
 			loss: floats(results.loss)[0] ?? Number.NaN,
@@ -149,7 +149,7 @@ export class Executor {
 		return {};
 	}
 
-	/** One flat vector that all gradients are written into, and the outputs that are its pieces. */
+	/** One flat vector for all gradients, and the outputs as views of it. */
 	#gradientOutputs(kind: ModelKind): GradientOutputs {
 		let outputs = this.#gradients.get(kind);
 		if (outputs === undefined) {

@@ -7,49 +7,56 @@ import type { GradientVariant, ValueOutput, ValueVariant } from '../model/progra
 import type { Range } from './adamW.ts';
 import type { ProviderName } from './providers.ts';
 
-/** What the main thread and the workers say to each other. */
+/** Messages between the main thread and the workers. */
 
-/** Where a job's weights lie; a worker copies them once per version. */
+/** Location of a job's weights; a worker copies them once per version. */
 export interface WeightsRef {
 	readonly slot: ScoredBy | 'teacher' | HeadName;
 	readonly version: number;
 	readonly buffer: SharedArrayBuffer;
 }
 
-/** A model of sizes of its own beside the policy. */
+/** A second model beside the policy, with its own sizes. */
 export interface TeacherRef {
 	readonly shape: ModelShape;
 	readonly weights: WeightsRef;
 }
 
-/** The tokens of rows side by side, each beginning of a text only once: see `pack`. */
+/** Tokens of rows concatenated, with shared prefixes stored only once; see `pack`. */
 export interface PackedSequences {
 	readonly rows: number;
 	/** Tokens of the longest completion, at least 1. */
 	readonly kept: number;
-	/** Distinct prompts, and tokens of the longest but for its last, at least 1. */
+	/** Number of distinct prompts, and tokens of the longest without its last token, at least 1. */
 	readonly groups: number;
 	readonly prefix: number;
-	/** Tokens that are prompts', and those after which completions' are predicted, with the one that is nobody's. */
+	/**
+	 * Number of prompt tokens, and of tokens after which completion tokens are predicted, including the padding token.
+	 */
 	readonly shared: number;
 	readonly own: number;
 	/** [shared + own] */
 	readonly tokens: Int32Array<ArrayBuffer>;
 	/** [rows, kept] */
 	readonly targets: Int32Array<ArrayBuffer>;
-	/** Which of the own tokens each is predicted after, the last where there is none: [rows, kept]. */
+	/**
+	 * For each completion token, the own token after which it is predicted; the last one (padding) if there is none:
+	 * [rows, kept].
+	 */
 	readonly places: Int32Array<ArrayBuffer>;
-	/** Of each own token but the last: the first row that has it, and after how many completion tokens. */
+	/**
+	 * For each own token except the last: the first row that contains it, and its number of preceding completion tokens.
+	 */
 	readonly firstRow: Int32Array<ArrayBuffer>;
 	readonly depth: Int32Array<ArrayBuffer>;
-	/** Of each row: its prompt, and its completion's tokens. */
+	/** Per row: its prompt, and its number of completion tokens. */
 	readonly group: Int32Array<ArrayBuffer>;
 	readonly lengths: Int32Array<ArrayBuffer>;
-	/** Of each group. */
+	/** Per group. */
 	readonly prefixLengths: Int32Array<ArrayBuffer>;
 }
 
-/** Whole sequences, [rows, tokens], padded on the right. */
+/** Whole sequences, [rows, tokens], right-padded. */
 export interface PaddedSequences {
 	readonly rows: number;
 	readonly tokens: number;
@@ -59,9 +66,9 @@ export interface PaddedSequences {
 export interface OpenJob {
 	readonly kind: 'open';
 	readonly shape: ModelShape;
-	/** Tried in this order; the first that computes correctly is taken. */
+	/** Tried in this order; the first that computes correctly is used. */
 	readonly providers: readonly ProviderName[];
-	/** If given, a provider is also passed over when this many processor threads are faster on micro-batches of so many rows. */
+	/** If given, a provider is also rejected if this many CPU threads are faster on micro-batches of this many rows. */
 	readonly rival: { readonly workers: number; readonly rows: number } | null;
 }
 
@@ -73,34 +80,34 @@ export interface OpenResult {
 export interface SampleJob {
 	readonly kind: 'sample';
 	readonly weights: WeightsRef;
-	/** Present: its weights are the teacher's, and so are the sizes. */
+	/** If present, the weights and sizes are those of the teacher. */
 	readonly teacher?: TeacherRef;
 	/** Distinct prompts. */
 	readonly prompts: readonly Int32Array[];
-	/** Which prompt each row continues. */
+	/** Index of the prompt that each row continues. */
 	readonly promptOf: Int32Array;
 	readonly seeds: readonly string[];
-	/** Of each row. */
+	/** Per row. */
 	readonly maxNewTokens: Int32Array;
 	readonly temperature: number;
 	readonly topP: number;
-	/** Tokens that end a row, end-of-sequence included. */
+	/** Tokens that end a row, including end-of-sequence. */
 	readonly stop: readonly number[];
-	/** How many alternatives to tell with the spread of each distribution; null: neither. */
+	/** Number of alternatives to return with the statistics of each distribution; null: neither. */
 	readonly alternatives: number | null;
 }
 
-/** Completions one after the other. */
+/** Concatenated completions. */
 export interface SampleResult {
 	readonly lengths: Int32Array<ArrayBuffer>;
 	readonly tokens: Int32Array<ArrayBuffer>;
 	readonly logprobs: Float32Array<ArrayBuffer>;
 	readonly entropies: Float32Array<ArrayBuffer>;
-	/** 1 where a row ended by length. */
+	/** 1 if a row ended by length. */
 	readonly truncated: Uint8Array<ArrayBuffer>;
-	/** Varentropy, Gini coefficient and variance of each token's distribution; empty if not asked for. */
+	/** Varentropy, Gini coefficient and variance of the distribution of each token; empty if not requested. */
 	readonly spreads: Float32Array<ArrayBuffer>;
-	/** As many entries a token as alternatives were asked for. */
+	/** As many entries per token as alternatives were requested. */
 	readonly topTokens: Int32Array<ArrayBuffer>;
 	readonly topLogprobs: Float32Array<ArrayBuffer>;
 }
@@ -123,13 +130,13 @@ export interface GradientJob {
 	readonly variant: GradientVariant;
 	readonly batch: PackedSequences;
 	readonly temperature: number;
-	/** Whose distributions at that temperature the program takes as `teacher`. */
+	/** The model whose distributions at that temperature the program takes as `teacher`. */
 	readonly teacher?: TeacherRef;
-	/** Inputs of the program besides the tokens, by name: [rows, kept], [rows, 1] or a single number. */
+	/** Program inputs besides the tokens, by name: [rows, kept], [rows, 1] or a scalar. */
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly perRow: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly scalars: Readonly<Record<string, number>>;
-	/** Receives the gradient: flat, in the order of the parameters. */
+	/** Receives the gradient: flat, in parameter order. */
 	readonly gradient: SharedArrayBuffer;
 }
 
@@ -140,13 +147,13 @@ export interface GradientResult {
 	readonly entropies: Float32Array<ArrayBuffer>;
 }
 
-/** Values after each token. The last token of each row stands for nothing: there is no target. */
+/** Values after each token. The last token of each row is unused, because there is no target. */
 export interface ValuesJob {
 	readonly kind: 'values';
 	readonly output: ValueOutput;
 	readonly weights: WeightsRef;
 	readonly batch: PaddedSequences;
-	/** [rows, tokens]: of each input token. */
+	/** [rows, tokens]: per input token. */
 	readonly surprises: Float32Array<ArrayBuffer>;
 }
 
@@ -160,12 +167,12 @@ export interface ValueGradientJob {
 	readonly variant: ValueVariant;
 	readonly weights: WeightsRef;
 	readonly batch: PaddedSequences;
-	/** [rows, tokens]: of each input token. */
+	/** [rows, tokens]: per input token. */
 	readonly surprises: Float32Array<ArrayBuffer>;
-	/** Inputs of the program besides the tokens, by name: [rows, tokens], or a single number. */
+	/** Program inputs besides the tokens, by name: [rows, tokens], or a scalar. */
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly scalars: Readonly<Record<string, number>>;
-	/** Receives the gradient: flat, in the order of the parameters. */
+	/** Receives the gradient: flat, in parameter order. */
 	readonly gradient: SharedArrayBuffer;
 }
 
@@ -173,7 +180,7 @@ export interface ValueGradientResult extends ValuesResult {
 	readonly loss: number;
 }
 
-/** Adds gradients up over a range: see `addGradients`. */
+/** Sums gradients over a range; see `addGradients`. */
 export interface AddJob {
 	readonly kind: 'add';
 	readonly total: SharedArrayBuffer;
@@ -186,10 +193,10 @@ export interface AddResult {
 	readonly squares: Float64Array<ArrayBuffer>;
 }
 
-/** Updates a range of the parameters: see `adamW`. */
+/** Updates a range of the parameters; see `adamW`. */
 export interface AdamWJob {
 	readonly kind: 'adamW';
-	/** Whose parameters they are: it decides which of them decay. */
+	/** The model of the parameters, which determines weight decay. */
 	readonly model: ModelKind;
 	readonly parameters: SharedArrayBuffer;
 	readonly gradient: SharedArrayBuffer;

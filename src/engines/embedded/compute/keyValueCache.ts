@@ -1,26 +1,26 @@
 /**
- * Slots are added in multiples of this many tokens, and by at least a quarter: growing costs a copy, unused slots cost
- * time in every decode.
+ * Slots are added in multiples of this many tokens, and by at least a quarter: growing costs a copy, and unused slots
+ * cost time in every decode step.
  */
 const slotStep = 8;
 const growth = 1.25;
 
-/** Added to the scores of what must not be seen. */
+/** Added to the scores of masked positions. */
 export const masked = -1e9;
 
 /**
- * The keys and values of the rows that are being sampled, one part per layer and kind, each [rows, heads, slots,
- * headWidth]; a row's tokens fill its slots from 0. Rows can leave and be doubled; they stay dense. The arrays are kept from
- * one batch to the next.
+ * Keys and values of the rows being sampled, one part per layer and kind, each [rows, heads, slots, headWidth]; the
+ * tokens of a row fill its slots from 0. Rows can be removed and duplicated; they stay dense. The arrays are reused by
+ * the next batch.
  */
 export class KeyValueCache {
 	readonly #heads: number;
 	readonly #headWidth: number;
-	/** keys of layer 0, values of layer 0, keys of layer 1, ...; larger than what is used. */
+	/** Keys of layer 0, values of layer 0, keys of layer 1, ...; larger than the used part. */
 	#parts: Float32Array[];
 	#mask = new Float32Array(0);
 	#rows = 0;
-	/** Rows that there may be in this batch. */
+	/** Max rows in this batch. */
 	#most = 0;
 	#slots = 0;
 
@@ -38,12 +38,12 @@ export class KeyValueCache {
 		return this.#slots;
 	}
 
-	/** The used beginning of a part. */
+	/** The used part of an array. */
 	part(index: number): Float32Array {
 		return (this.#parts[index] as Float32Array).subarray(0, this.#rows * this.#rowSize);
 	}
 
-	/** Additive mask [rows, slots]: 0 where a row has a token, else a large negative number. */
+	/** Additive mask [rows, slots]: 0 if a row has a token, otherwise a large negative number. */
 	get mask(): Float32Array {
 		return this.#mask.subarray(0, this.#rows * this.#slots);
 	}
@@ -54,8 +54,9 @@ export class KeyValueCache {
 	}
 
 	/**
-	 * Starts a batch whose longest row has `longest` tokens. What an earlier batch left is cleared: it may hold NaN.
-	 * @param most rows that there may be later on
+	 * Starts a batch whose longest row has `longest` tokens. Data of an earlier batch is cleared, because it may contain
+	 * NaN.
+	 * @param most max rows later on
 	 */
 	reset(rows: number, most: number, longest: number): void {
 		this.#rows = rows;
@@ -66,7 +67,7 @@ export class KeyValueCache {
 		this.#mask = new Float32Array(most * this.#slots).fill(masked);
 	}
 
-	/** Copies a prompt's entries ([prompts, heads, tokens, headWidth]) into a row. */
+	/** Copies the entries of a prompt ([prompts, heads, tokens, headWidth]) into a row. */
 	fill(row: number, index: number, source: Float32Array, prompt: number, tokens: number, length: number): void {
 		const target = this.#parts[index] as Float32Array;
 		const count = length * this.#headWidth;
@@ -78,7 +79,7 @@ export class KeyValueCache {
 		this.#mask.fill(0, row * this.#slots, row * this.#slots + length);
 	}
 
-	/** Puts each row's new entry ([rows, heads, 1, headWidth]) at slot lengths[row]. */
+	/** Writes the new entry of each row ([rows, heads, 1, headWidth]) to slot lengths[row]. */
 	append(index: number, source: Float32Array, lengths: Int32Array): void {
 		const target = this.#parts[index] as Float32Array;
 		const width = this.#headWidth;
@@ -94,12 +95,12 @@ export class KeyValueCache {
 		}
 	}
 
-	/** The slot of each row's newest token becomes visible. */
+	/** Unmasks the slot of the newest token of each row. */
 	reveal(lengths: Int32Array): void {
 		for (let row = 0; row < this.#rows; row++) this.#mask[row * this.#slots + (lengths[row] as number)] = 0;
 	}
 
-	/** Drops a row; the last one takes its place. */
+	/** Removes a row; the last one takes its place. */
 	remove(row: number): void {
 		const last = --this.#rows;
 		if (row === last) return;
@@ -108,7 +109,7 @@ export class KeyValueCache {
 		this.#mask.copyWithin(row * this.#slots, last * this.#slots, (last + 1) * this.#slots);
 	}
 
-	/** Adds a row that has what another has; returns which it is. */
+	/** Duplicates a row; returns the index of the copy. */
 	double(row: number): number {
 		const added = this.#rows++;
 		const size = this.#rowSize;
@@ -117,7 +118,7 @@ export class KeyValueCache {
 		return added;
 	}
 
-	/** Makes room for rows of `longest` tokens and one more. Returns whether anything moved. */
+	/** Makes room for rows of `longest` tokens plus one. Returns whether anything moved. */
 	grow(longest: number): boolean {
 		if (longest + 1 <= this.#slots) return false;
 		const before = this.#slots;
@@ -136,14 +137,14 @@ export class KeyValueCache {
 	}
 }
 
-/** Moves the segments of an array from `before` to `after` elements apart, in place if it has the `size`. */
+/** Changes the stride of the segments of an array from `before` to `after`, in place if it has the `size`. */
 function spread(array: Float32Array, size: number, segments: number, before: number, after: number): Float32Array {
 	let target = array;
 	if (array.length < size) {
 		target = new Float32Array(size);
 		target.set(array.subarray(0, segments * before));
 	}
-	// From the last on: each moves towards the end, over what has moved already.
+	// From the last one on: each moves toward the end, over segments that have already moved.
 	for (let i = segments - 1; i > 0; i--) target.copyWithin(i * after, i * before, (i + 1) * before);
 	return target;
 }

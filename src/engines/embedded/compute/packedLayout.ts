@@ -1,13 +1,13 @@
 import type { PackedSequences } from './jobs.ts';
 import { masked } from './keyValueCache.ts';
 
-/** An input of a program as plain numbers. */
+/** A program input as plain numbers. */
 export interface PlainInput {
 	readonly shape: readonly number[];
 	readonly values: Int32Array | Float32Array | BigInt64Array;
 }
 
-/** Where the tokens of a micro-batch lie among all of them. */
+/** Positions of the tokens of a micro-batch in the packed layout. */
 class Places {
 	readonly #batch: PackedSequences;
 	/** First token of each prefix. */
@@ -27,7 +27,7 @@ class Places {
 		return index < kept ? shared + (places[row * kept + index] as number) : this.nobody;
 	}
 
-	/** The same for the first row that has the token, and nobody for the others. */
+	/** The same for the first row that has the token; the padding token for the others. */
 	first(row: number, index: number): number {
 		const place = this.own(row, index);
 		return this.#batch.firstRow[place - this.#batch.shared] === row ? place : this.nobody;
@@ -38,7 +38,7 @@ class Places {
 		return index < length ? (this.#groups[group] as number) + index : this.nobody;
 	}
 
-	/** What a row sees: its prefix, padded, then its own tokens. */
+	/** What a row attends to: its padded prefix, then its own tokens. */
 	seen(row: number, index: number): number {
 		const { prefix, group } = this.#batch;
 		return index < prefix ? this.prefix(group[row] as number, index) : this.own(row, index - prefix);
@@ -62,7 +62,7 @@ function starts(lengths: Int32Array, first: number): Int32Array {
 	});
 }
 
-/** [lines, heads, columns]: the slice of a head in what is [tokens, slices, heads, headWidth]. */
+/** [lines, heads, columns]: index of the slice of a head in [tokens, slices, heads, headWidth]. */
 function slices(
 	lines: number,
 	columns: number,
@@ -80,7 +80,10 @@ function slices(
 	return { shape: [lines, heads, columns], values };
 }
 
-/** Added to the scores of a row's queries: it sees its prefix and its own tokens so far. [rows, 1, kept, seen] */
+/**
+ * Added to the scores of a row's queries: they attend to the prefix and to the row's own tokens so far. [rows, 1, kept,
+ * seen]
+ */
 function rowMask({ rows, kept, prefix, group, prefixLengths }: PackedSequences): PlainInput {
 	const seen = prefix + kept;
 	const values = new Float32Array(rows * kept * seen);
@@ -95,7 +98,7 @@ function rowMask({ rows, kept, prefix, group, prefixLengths }: PackedSequences):
 	return { shape: [rows, 1, kept, seen], values };
 }
 
-/** Where each token finds its slices in what the heads computed, and in their gradients, laid one after the other. */
+/** Where each token finds its slices in the concatenated head outputs and gradients. */
 class Slots {
 	readonly #batch: PackedSequences;
 	readonly #heads: number;
@@ -105,7 +108,7 @@ class Slots {
 		this.#heads = heads;
 	}
 
-	/** Calls `own` for each own token, with the first row that has it, and `prefix` for each of a prefix. */
+	/** Calls `own` for each own token, with the first row that has it, and `prefix` for each prefix token. */
 	#each(
 		own: (place: number, row: number, index: number, head: number) => void,
 		prefix: (place: number, group: number, index: number, head: number) => void,
@@ -122,7 +125,7 @@ class Slots {
 		}
 	}
 
-	/** Into the outputs of the prefixes' heads, then of the rows': [tokens, heads]. */
+	/** Indices into the outputs of the prefix heads, then of the row heads: [tokens, heads]. */
 	get outputs(): PlainInput {
 		const { shared, own, groups, prefix, kept } = this.#batch;
 		const heads = this.#heads;
@@ -139,7 +142,7 @@ class Slots {
 		return { shape: [shared + own, heads], values };
 	}
 
-	/** Into the outputs of the rows' heads: [own, heads]. */
+	/** Indices into the outputs of the row heads: [own, heads]. */
 	get ownOutputs(): PlainInput {
 		const { shared, own, kept } = this.#batch;
 		const heads = this.#heads;
@@ -154,9 +157,8 @@ class Slots {
 	}
 
 	/**
-	 * Into the gradients of the rows' queries, of their keys and values (which rows that share a token have been added up for:
-	 * [kept, rows, heads]), one slice of zeros, and those of the prefixes' keys, values and (unless nobody asked for them)
-	 * queries: [tokens, 3, heads].
+	 * Indices into the gradients of the rows' queries, keys and values (summed over rows that share a token: [kept, rows,
+	 * heads]), one slice of zeros, and those of the prefix keys, values and (if needed) queries: [tokens, 3, heads].
 	 */
 	gradients(prefixQueries: boolean): PlainInput {
 		const { rows, groups, shared, own, prefix, kept } = this.#batch;
@@ -186,7 +188,7 @@ class Slots {
 	}
 }
 
-/** 1 where the first row that has a token stands for another that shares it, by completion token: [kept, rows, rows]. */
+/** 1 if the first row of a shared token represents another row, by completion token: [kept, rows, rows]. */
 function sharers({ rows, kept, places, firstRow }: PackedSequences): PlainInput {
 	const values = new Float32Array(kept * rows * rows);
 	for (let r = 0; r < rows; r++) {
@@ -198,7 +200,7 @@ function sharers({ rows, kept, places, firstRow }: PackedSequences): PlainInput 
 	return { shape: [kept, rows, rows], values };
 }
 
-/** 1 where a row continues a prefix, else 0: [rows, groups]. */
+/** 1 if a row continues a prefix, otherwise 0: [rows, groups]. */
 function members({ rows, groups, group }: PackedSequences): PlainInput {
 	const values = new Float32Array(rows * groups);
 	for (let r = 0; r < rows; r++) values[r * groups + (group[r] as number)] = 1;
@@ -216,7 +218,7 @@ function positionsOf(batch: PackedSequences): PlainInput {
 	return { shape: [shared + own], values };
 }
 
-/** The inputs by which a program finds its way in a micro-batch: see `packedTrunk`. */
+/** The index inputs of a packed micro-batch; see `packedTrunk`. */
 export function packedInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
 	const { rows, groups, kept, prefix, shared, own, tokens, targets, group, prefixLengths, lengths, places: at } = batch;
 	const places = new Places(batch);

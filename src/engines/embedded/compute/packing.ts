@@ -3,7 +3,7 @@ import type { PerToken, Sequence } from '../learner.ts';
 import { byLength, byPrompt, type MicroBatch, microBatches } from './batching.ts';
 import type { PackedSequences } from './jobs.ts';
 
-/** What a row adds of its own: the tokens after which its completion's are predicted. */
+/** Tokens that a row adds: those after which its completion tokens are predicted. */
 function ownTokens({ tokens, promptLength }: Sequence): number {
 	return tokens.length - promptLength;
 }
@@ -14,18 +14,18 @@ function samePrompt(a: Sequence, b: Sequence): boolean {
 	return true;
 }
 
-/** More than any vocabulary. */
+/** Larger than any vocabulary. */
 const vocabularyBound = 2 ** 24;
 
-/** The tokens of completions that begin alike, each beginning once. */
+/** Deduplicates completion tokens with a common prefix. */
 class Beginnings {
 	readonly tokens: number[] = [];
-	/** Of each: the first row that has it, and after how many completion tokens. */
+	/** Per token: the first row that contains it, and its number of preceding completion tokens. */
 	readonly firstRow: number[] = [];
 	readonly depth: number[] = [];
 	readonly #known = new Map<number, number>();
 
-	/** The place of a token after what is at `parent`, or, for the last token of a prompt, of group -1 - `parent`. */
+	/** Position of a token after the one at `parent` or, for the last token of a prompt, of group -1 - `parent`. */
 	place(parent: number, token: number, row: number, depth: number): number {
 		const key = parent * vocabularyBound + token;
 		let place = this.#known.get(key);
@@ -40,9 +40,9 @@ class Beginnings {
 }
 
 /**
- * Lays the tokens of a micro-batch side by side, without padding and each beginning of a text once: what comes before the last
- * token of each distinct prompt; then the tokens after which those of completions are predicted, of completions that begin
- * alike only one; then one token that is nobody's, for places in rectangular tensors that no token has.
+ * Packs the tokens of a micro-batch without padding, with each prefix stored once: first everything before the last
+ * token of each distinct prompt, then the tokens after which completion tokens are predicted (once for completions with
+ * a common prefix), then one padding token for unused positions of rectangular tensors.
  */
 export function pack(rows: readonly Sequence[]): PackedSequences {
 	const heads: Sequence[] = [];
@@ -86,8 +86,8 @@ export function pack(rows: readonly Sequence[]): PackedSequences {
 }
 
 /**
- * Micro-batches of rows that will be packed: rows of a prompt together, so that it is computed once, or rows of like length
- * together, so that attention has less padding, whichever is less work.
+ * Micro-batches of rows to be packed: either rows of a prompt together, so that it is computed once, or rows of similar
+ * length together, so that attention has less padding, whichever is less work.
  * @param width of the model
  */
 export function packedBatches(rows: readonly Sequence[], size: number, width: number, together = 1): MicroBatch[] {
@@ -101,14 +101,17 @@ export function packedBatches(rows: readonly Sequence[], size: number, width: nu
 }
 
 /**
- * About what a micro-batch takes in a layer, in multiples of what a query and a key do: 4 width operations, which run at about a third
- * of the speed of the 24 width^2 of a token.
+ * Approximate cost of a micro-batch per layer, in units of a query-key product: 4 width operations, which run at about
+ * a third of the speed of the 24 width^2 of a token.
  */
 function workOf({ rows, groups, shared, own, prefix, kept }: PackedSequences, width: number): number {
 	return 2 * width * (shared + own) + rows * kept * (prefix + kept) + groups * prefix ** 2;
 }
 
-/** Writes each row's completion values ([completion]) to where their tokens are predicted: [rows, kept]. */
+/**
+ * Scatters the completion values of each row ([completion]) to the positions where their tokens are predicted: [rows,
+ * kept].
+ */
 export function packPerToken(
 	rows: readonly Sequence[],
 	values: (row: number) => PerToken,
@@ -126,7 +129,7 @@ export function packPerToken(
 	return packed;
 }
 
-/** The inverse: a row's completion values out of [rows, kept]. */
+/** The inverse: extracts the completion values of a row from [rows, kept]. */
 export function unpackPerToken(
 	packed: Float32Array,
 	row: Sequence,

@@ -15,7 +15,7 @@ export function modelOf(slot: WeightsRef['slot']): ModelKind {
 	return headNames.some((head) => head === slot) ? 'value' : 'policy';
 }
 
-/** A worker's own copies of the weights: the runtime takes no shared memory. */
+/** A worker's own copies of the weights, because the runtime does not accept shared memory. */
 export class ParameterStore {
 	readonly #shape: ModelShape;
 	readonly #tensors: Tensors;
@@ -43,7 +43,7 @@ export class ParameterStore {
 	}
 }
 
-/** Tensors by name over the pieces of a flat vector; `rename` gives the inputs' or outputs' names. */
+/** Tensors by name over views of a flat vector; `rename` maps the names of inputs or outputs. */
 export function parameterViews(
 	specs: readonly ParameterSpec[],
 	flat: Float32Array,

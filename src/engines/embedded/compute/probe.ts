@@ -9,12 +9,12 @@ import { supportedProviders, Tensors } from './runtime.ts';
 
 const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 };
 
-/** Relative: a graphics processor may round products to fewer bits. */
+/** Relative; a GPU may round products to fewer bits. */
 const tolerance = 0.02;
 
 /**
- * Tries execution providers in order by computing a small gradient and comparing it with the processor's; the first that
- * agrees (and is not slower, if there is a rival) is taken. The last candidate is `cpu`, which is not compared.
+ * Tries execution providers in order by computing a small gradient and comparing it with that of the CPU; the first
+ * that agrees (and is not slower than the rival, if any) is used. The last candidate is `cpu`, which is not compared.
  */
 export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
 	const tensors = await Tensors.load();
@@ -68,7 +68,7 @@ async function checkSpeed(
 	throw new Error(`the CPU is faster for this model (${figures})`);
 }
 
-/** Milliseconds of a gradient whose program is compiled and warm. */
+/** Milliseconds for a gradient with a compiled, warm program. */
 async function gradientTime(
 	provider: ProviderName,
 	tensors: Tensors,

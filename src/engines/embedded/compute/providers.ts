@@ -3,7 +3,7 @@ import type { ExecutionReport } from '../learner.ts';
 
 export type ProviderName = ExecutionReport['provider'];
 
-/** The runtime's own names of the execution providers. */
+/** Names of the execution providers in the runtime. */
 export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 	cpu: 'cpu',
 	cuda: 'cuda',
@@ -13,8 +13,8 @@ export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 };
 
 /**
- * What to try, best first, always ending with the processor. Of the graphics providers `auto` tries those that the
- * platform's package of the runtime can hold.
+ * Candidates, best first, always ending with the CPU. For GPUs, `auto` tries those that the platform's package of the
+ * runtime may include.
  */
 export function providerCandidates(device: DeviceName, platform: string, arch: string): ProviderName[] {
 	if (device === 'cpu') return ['cpu'];

@@ -4,9 +4,9 @@ import { Failure } from '../../../base/failure.ts';
 /** The only file that loads onnxruntime-node. */
 
 /**
- * Version 1.30 reports to its maker by default on Linux; this must stand in the environment of the process before the
- * library is loaded. A thread's own `process.env` is a copy that native code does not see, so the thread that starts
- * workers calls this too.
+ * Version 1.30 sends telemetry by default on Linux; this must be in the environment of the process before the library
+ * is loaded. A thread's own `process.env` is a copy that native code does not see, so the thread that starts workers
+ * calls this too.
  */
 export function disableTelemetry(): void {
 	process.env.ORT_DISABLE_TELEMETRY = '1';
@@ -14,12 +14,12 @@ export function disableTelemetry(): void {
 
 export type Tensor = Ort.Tensor;
 export type Feeds = Record<string, Tensor>;
-/** Output name to a tensor that receives it, or null: the runtime allocates one. */
+/** Output name to the tensor that receives it; null: allocated by the runtime. */
 export type Fetches = Record<string, Tensor | null>;
 
 export interface SessionOptions {
 	readonly provider: string;
-	/** Threads within an operator; 0: the runtime's choice. */
+	/** Threads within an operator; 0: chosen by the runtime. */
 	readonly threads: number;
 }
 
@@ -30,7 +30,7 @@ async function load(): Promise<typeof Ort> {
 	try {
 		const module: typeof Ort & { default?: typeof Ort } = await import('onnxruntime-node');
 		const ort = module.default ?? module;
-		// Whatever fails is thrown as well; providers that are not there would fill the log of every run.
+		// Errors are thrown anyway; missing providers would fill the log of every run.
 		ort.env.logLevel = 'fatal';
 		return ort;
 	} catch (cause) {
@@ -48,7 +48,7 @@ export function runtime(): Promise<typeof Ort> {
 	return library;
 }
 
-/** The providers that this build of the runtime has, by the runtime's names. */
+/** Providers included in this build of the runtime, by runtime name. */
 export async function supportedProviders(): Promise<string[]> {
 	const ort = await runtime();
 	return ort.listSupportedBackends().map((backend) => backend.name);
@@ -98,10 +98,10 @@ export class Session {
 			intraOpNumThreads: options.threads,
 			interOpNumThreads: 1,
 			executionMode: 'sequential',
-			// A plan of the memory is kept for each combination of input shapes; here every batch brings new ones.
+			// A memory plan is kept for each combination of input shapes, and here every batch has new ones.
 			enableMemPattern: false,
 			logSeverityLevel: 3,
-			// Idle threads of a session would otherwise spin and take the cores from the other sessions.
+			// Otherwise the idle threads of a session would spin and take cores from other sessions.
 			extra: { session: { intra_op: { allow_spinning: '0' } } },
 		};
 		return new Session(await ort.InferenceSession.create(program, settings));

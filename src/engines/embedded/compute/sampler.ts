@@ -23,8 +23,9 @@ function partNames(shape: ModelShape, prefix = ''): string[] {
 }
 
 /**
- * Samples one micro-batch. Each distinct prompt is read once; then all rows take a token per step, rows that are alike so far
- * together, and a row that ends leaves the batch. A row's completion is a matter of its prompt, its seed and the weights (up to rounding).
+ * Samples one micro-batch. Each distinct prompt is prefilled once; then all rows advance by one token per step,
+ * identical rows are computed together, and finished rows are removed. The completion of a row depends only on its
+ * prompt, its seed and the weights (up to rounding).
  */
 export class Sampler {
 	readonly #shape: ModelShape;
@@ -77,7 +78,7 @@ export class Sampler {
 		return batch.finish();
 	}
 
-	/** Arrays that the decode program writes into, for so many lines, so that it allocates none. */
+	/** Preallocated outputs of the decode program for a number of lines. */
 	#outputs(newNames: readonly string[], lines: number): ReadonlyMap<string, Float32Array> {
 		const { vocabulary, width } = this.#shape;
 		return new Map([
@@ -86,7 +87,7 @@ export class Sampler {
 		]);
 	}
 
-	/** Their beginnings, as tensors. */
+	/** The used parts, as tensors. */
 	#fetches(outputs: ReadonlyMap<string, Float32Array>, lines: number, headWidth: number): Record<string, Tensor> {
 		const { vocabulary, heads, width } = this.#shape;
 		const fetches: Record<string, Tensor> = {};

@@ -5,7 +5,7 @@ import type { KeyValueCache } from './keyValueCache.ts';
 import { TokenChooser } from './tokenChooser.ts';
 import { spreadFields, TokenRecord } from './tokenRecord.ts';
 
-/** What reading the prompts gave. */
+/** Result of prefilling the prompts. */
 export interface Prefilled {
 	/** [prompts, vocabulary] */
 	readonly logits: Float32Array;
@@ -15,13 +15,13 @@ export interface Prefilled {
 }
 
 /**
- * The completions of a micro-batch while they grow. Those of one prompt that are alike so far are one line, which is computed
- * once; it splits where they differ. The first `lines` entries of the arrays are those that are not finished.
+ * The completions of a micro-batch during sampling. Identical completions of a prompt form one line, which is computed
+ * once and splits where they diverge. The first `lines` entries of the arrays are unfinished.
  */
 export class SamplingBatch {
 	/** Newest token of each line: the next input. */
 	readonly tokens: Int32Array;
-	/** Tokens in the cache of each line: the position of the next input. */
+	/** Number of cached tokens of each line: the position of the next input. */
 	readonly lengths: Int32Array;
 	readonly cache: KeyValueCache;
 	readonly #shape: ModelShape;
@@ -29,9 +29,9 @@ export class SamplingBatch {
 	readonly #chooser: TokenChooser;
 	readonly #streams: Random[];
 	readonly #stop: ReadonlySet<number>;
-	/** The rows of the job that each line is. */
+	/** The rows of the job that each line represents. */
 	readonly #rows: number[][];
-	/** Prompt of each line at the start. */
+	/** Initial prompt of each line. */
 	readonly #prompts: readonly number[];
 	readonly #completions: TokenRecord[];
 
@@ -63,14 +63,14 @@ export class SamplingBatch {
 		return this.#rows.length;
 	}
 
-	/** Tokens in the longest line. */
+	/** Number of tokens in the longest line. */
 	get longest(): number {
 		let longest = 0;
 		for (let line = 0; line < this.lines; line++) longest = Math.max(longest, this.lengths[line] as number);
 		return longest;
 	}
 
-	/** First tokens, from the prompts' own logits. */
+	/** Samples the first tokens from the logits of the prompts. */
 	start(prefilled: Prefilled): void {
 		for (const [line, prompt] of this.#prompts.entries()) {
 			const length = this.lengths[line] as number;
@@ -81,14 +81,14 @@ export class SamplingBatch {
 		this.#advance(prefilled.logits, (line) => this.#prompts[line] as number);
 	}
 
-	/** Next tokens of all lines, whose new cache entries have been appended; those that end leave. */
+	/** Samples the next tokens of all lines, whose new cache entries have been appended, and removes finished lines. */
 	step(logits: Float32Array): void {
 		this.cache.reveal(this.lengths);
 		for (let line = 0; line < this.lines; line++) this.lengths[line] = (this.lengths[line] as number) + 1;
 		this.#advance(logits, (line) => line);
 	}
 
-	/** @param place of a line's logits */
+	/** @param place index of the logits of a line */
 	#advance(logits: Float32Array, place: (line: number) => number): void {
 		const lines = this.lines;
 		const ended: number[] = [];
@@ -108,11 +108,11 @@ export class SamplingBatch {
 				this.lengths[added] = this.lengths[line] as number;
 			}
 		}
-		// From the last to the first, so that the line that takes an ended one's place has not ended.
+		// From last to first, so that the line that replaces a finished one is unfinished.
 		for (const line of ended.reverse()) this.#remove(line);
 	}
 
-	/** Draws the next token of each row of a line: the tokens of those that go on, each with its rows. */
+	/** Samples the next token of each row of a line; returns the tokens of continuing rows with their rows. */
 	#branch(line: number, logits: Float32Array, offset: number): [number, number[]][] {
 		const branches: [number, number[]][] = [];
 		for (const row of this.#rows[line] as number[]) {
@@ -125,7 +125,10 @@ export class SamplingBatch {
 		return branches;
 	}
 
-	/** Draws the next token of a row of the job; true if it is the row's last. @param length tokens in its cache */
+	/**
+	 * Samples the next token of a row of the job; returns true if it is the last.
+	 * @param length number of its cached tokens
+	 */
 	#take(row: number, length: number, logits: Float32Array, offset: number): boolean {
 		const completion = this.#completions[row];
 		if (completion === undefined) throw new RangeError(`No row ${row}`);
@@ -133,7 +136,7 @@ export class SamplingBatch {
 		chooser.choose(logits, offset, this.#streams[row] as Random);
 		completion.add(chooser, this.#job.alternatives);
 		if (this.#stop.has(chooser.token)) return true;
-		// The newest token is not in the cache yet: a row is full when it and its successors have no position left.
+		// The newest token is not cached yet: a row is full if its next token has no position left.
 		const full = length + 1 >= this.#shape.context;
 		completion.truncated = full || completion.tokens.length >= (this.#job.maxNewTokens[row] as number);
 		return completion.truncated;

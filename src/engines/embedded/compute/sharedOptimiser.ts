@@ -8,34 +8,34 @@ import type { WorkerPool } from './workerPool.ts';
 
 type Shared = Float32Array<SharedArrayBuffer>;
 
-/** Gradients of micro-batches are kept until they are added up, in at most about so much memory. */
+/** Approximate max memory for gradients of micro-batches kept until they are summed. */
 const slotBytes = 512 * 2 ** 20;
 
 function shared(count: number): Shared {
 	return new Float32Array(new SharedArrayBuffer(4 * count));
 }
 
-/** As `Promise.all`, but a failure waits for the others: what they write to must not be used again before. */
+/** Like `Promise.all`, but a failure waits for the others, because their output memory must not be reused before. */
 export async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
 	await Promise.allSettled(promises);
 	return Promise.all(promises);
 }
 
 /**
- * AdamW over memory that all workers share: each works on a range of the vectors. Everything is elementwise but the norm,
- * whose parts are blocks of fixed size; so the result is the same for any number of workers.
+ * AdamW over memory shared by all workers, each of which processes a range of the vectors. Everything is elementwise
+ * except the norm, whose parts are blocks of fixed size, so the result does not depend on the number of workers.
  */
 export class SharedOptimiser {
 	readonly firstMoments: Shared;
 	readonly secondMoments: Shared;
-	/** Since the last reset. */
+	/** Number of updates since the last reset. */
 	updates = 0;
 	readonly #pool: WorkerPool;
 	readonly #count: number;
 	readonly #model: ModelKind;
 	readonly #gradient: Shared;
 	#slots: SharedArrayBuffer[] = [];
-	/** Of the gradient, by block. */
+	/** Squared norm of the gradient, by block. */
 	#squares: readonly number[] = [];
 
 	constructor(pool: WorkerPool, model: ModelKind, count: number) {
@@ -48,10 +48,10 @@ export class SharedOptimiser {
 	}
 
 	/**
-	 * The gradient of an update: those of its micro-batches are added in their order, whoever finishes first, since sums of
-	 * floats depend on their order. Without micro-batches it is zero.
-	 * @param compute writes the gradient of a micro-batch to where it is told
-	 * @param take is given what that brought, in the order of the micro-batches
+	 * Accumulates the gradient of an update: those of its micro-batches are summed in order, regardless of which finishes
+	 * first, because floating-point sums depend on order. Without micro-batches it is zero.
+	 * @param compute writes the gradient of a micro-batch to the given memory
+	 * @param take receives its result, in micro-batch order
 	 */
 	async accumulate<R>(
 		batches: readonly MicroBatch[],
@@ -67,13 +67,13 @@ export class SharedOptimiser {
 		}
 	}
 
-	/** Where the gradient of a micro-batch goes. */
+	/** Memory for the gradient of a micro-batch. */
 	#slot(index: number): SharedArrayBuffer {
 		this.#slots[index] ??= new SharedArrayBuffer(4 * this.#count);
 		return this.#slots[index];
 	}
 
-	/** Adds the first `used` slots, in their order, to the gradient; the first time in an update it starts anew. */
+	/** Adds the first `used` slots, in order, to the gradient; with `fresh`, the gradient is overwritten. */
 	async #add(used: number, fresh: boolean): Promise<void> {
 		const slots = this.#slots.slice(0, used);
 		const parts = await this.#onRanges<AddJob>((range) => ({
@@ -87,8 +87,8 @@ export class SharedOptimiser {
 	}
 
 	/**
-	 * Changes `parameters` by the gradient that was added up. Returns its global norm before clipping. Throws `invalid`, and
-	 * changes nothing, if that is not finite: weights that became NaN could not be saved by any later update.
+	 * Updates `parameters` by the accumulated gradient. Returns its global norm before clipping. Throws `invalid` without
+	 * changing anything if the norm is not finite, because NaN weights never recover.
 	 */
 	async step(parameters: SharedArrayBuffer, settings: OptimiserSettings): Promise<number> {
 		const norm = Math.sqrt(this.#squares.reduce((sum, part) => sum + part, 0));

@@ -1,6 +1,6 @@
 import type { Random } from '../../../base/random.ts';
 
-/** Draws tokens from rows of logits. After `choose` the fields hold what was drawn. */
+/** Samples tokens from rows of logits. After `choose`, the fields describe the sampled token. */
 export class TokenChooser {
 	token = 0;
 	/** Nats, under softmax(logits / temperature). */
@@ -14,7 +14,7 @@ export class TokenChooser {
 	readonly #weights: Float64Array;
 	#logSum = 0;
 
-	/** Temperature 0 is greedy; its log-probabilities are at temperature 1. `topP` 1 keeps every token. */
+	/** Temperature 0 is greedy, with log-probabilities at temperature 1. `topP` 1 keeps every token. */
 	constructor(vocabulary: number, temperature: number, topP: number) {
 		this.#vocabulary = vocabulary;
 		this.#greedy = temperature === 0;
@@ -23,18 +23,18 @@ export class TokenChooser {
 		this.#weights = new Float64Array(vocabulary);
 	}
 
-	/** The last distribution, before top-p: not normalized, the greatest is 1. */
+	/** The last distribution, before top-p: unnormalized, with max 1. */
 	get weights(): Float64Array {
 		return this.#weights;
 	}
 
-	/** Nats, of any token under the last distribution; -Infinity where there is no such token. */
+	/** Nats, of any token under the last distribution; -Infinity for an unknown token. */
 	logprobOf(token: number): number {
 		const weight = this.#weights[token];
 		return weight === undefined ? Number.NEGATIVE_INFINITY : Math.log(weight) - this.#logSum;
 	}
 
-	/** One row of `logits`, from `offset` on. Takes one number of the stream, unless greedy. */
+	/** Samples from one row of `logits`, starting at `offset`. Consumes one random number unless greedy. */
 	choose(logits: Float32Array, offset: number, random: Random): void {
 		const n = this.#vocabulary;
 		const weights = this.#weights;
@@ -63,7 +63,7 @@ export class TokenChooser {
 		this.logprob = ((logits[offset + this.token] as number) - highest) * this.#inverseTemperature - logSum;
 	}
 
-	/** Only the fewest most likely tokens whose probabilities reach top-p (Holtzman 2020, eq. 2). */
+	/** The smallest set of most likely tokens whose probabilities reach top-p (Holtzman 2020, eq. 2). */
 	#nucleus(sum: number, random: Random): number {
 		const weights = this.#weights;
 		const order = Array.from({ length: this.#vocabulary }, (_, v) => v);
@@ -83,7 +83,7 @@ function draw(weights: Float64Array, n: number, sum: number, random: Random): nu
 		u -= weights[i] as number;
 		if (u < 0) return i;
 	}
-	// Rounding can leave a little of u: the last token that has any weight.
+	// Rounding may leave a rest of u: use the last token with a positive weight.
 	let last = n - 1;
 	while (last > 0 && weights[last] === 0) last--;
 	return last;

@@ -4,18 +4,18 @@ import type { TokenChooser } from './tokenChooser.ts';
 /** Varentropy, Gini coefficient, variance. */
 export const spreadFields = 3;
 
-/** What is kept of the tokens of one completion while it grows. */
+/** Recorded data of the tokens of one completion. */
 export class TokenRecord {
 	readonly tokens: number[] = [];
 	readonly logprobs: number[] = [];
 	readonly entropies: number[] = [];
-	/** Three a token; see {@link spreadFields}. */
+	/** Three per token; see {@link spreadFields}. */
 	readonly spreads: number[] = [];
 	readonly topTokens: number[] = [];
 	readonly topLogprobs: number[] = [];
 	truncated = false;
 
-	/** @param alternatives null: nothing but the token itself */
+	/** @param alternatives null: only the token itself */
 	add(chooser: TokenChooser, alternatives: number | null): void {
 		this.tokens.push(chooser.token);
 		this.logprobs.push(chooser.logprob);
@@ -30,7 +30,7 @@ export class TokenRecord {
 	}
 }
 
-/** Indices of the `count` greatest weights, the greatest first, equal ones in their order; padded with -1. */
+/** Indices of the `count` largest weights in descending order, ties by index; padded with -1. */
 function mostLikely(weights: Float64Array, count: number): number[] {
 	const top: number[] = [];
 	if (count === 0) return top;

@@ -7,7 +7,7 @@ import { SharedOptimiser, settled } from './sharedOptimiser.ts';
 import { SharedWeights } from './sharedWeights.ts';
 import type { WorkerPool } from './workerPool.ts';
 
-/** Writes each row's values, from its last prompt token on, to [rows, tokens]. */
+/** Writes the values of each row, from its last prompt token on, to [rows, tokens]. */
 function packValues(
 	rows: readonly Sequence[],
 	values: (row: number) => PerToken,
@@ -30,10 +30,10 @@ function unpackValues(packed: Float32Array, row: Sequence, index: number, tokens
 	return packed.slice(index * tokens + row.promptLength - 1, index * tokens + row.tokens.length);
 }
 
-/** Nats: more says no more. */
+/** Nats; surprisals are capped here. */
 const greatestSurprise = 12;
 
-/** How surprising each input token was to the policy, nats; 0 for those of the prompt. [rows, tokens] */
+/** Surprisal of each input token under the policy, nats; 0 for prompt tokens. [rows, tokens] */
 function packSurprises(
 	rows: readonly Sequence[],
 	logprobs: (row: number) => PerToken,
@@ -48,23 +48,23 @@ function packSurprises(
 	return packed;
 }
 
-/** What a kind of update adds to the tokens of a micro-batch. */
+/** Additional token inputs of a kind of update. */
 export interface ValueInputs<Row extends Sequence> {
 	readonly variant: ValueVariant;
-	/** Rows that are computed together, one after the other; default 1. */
+	/** Number of consecutive rows computed together; default 1. */
 	readonly together?: number;
-	/** By the input's name: entry 0 belongs to the prompt alone, entry t to the first t completion tokens. */
+	/** By input name: entry 0 belongs to the prompt alone, entry t to the first t completion tokens. */
 	readonly perToken: Readonly<Record<string, (row: Row) => PerToken>>;
 	readonly scalars: Readonly<Record<string, number>>;
 }
 
-/** A value model: a trunk with a scalar head, and the optimizer that trains it. */
+/** A value model (a trunk with a scalar head) with its optimizer. */
 export class ValueModel {
 	readonly weights: SharedWeights;
 	readonly #pool: WorkerPool;
 	readonly #trainRows: number;
 	readonly #output: ValueOutput;
-	/** Made when it is first trained: three more vectors as long as the weights. */
+	/** Created on first training: three more vectors as long as the weights. */
 	#optimiser: SharedOptimiser | null = null;
 
 	constructor(pool: WorkerPool, head: HeadName, parameters: Float32Array, trainRows: number) {
@@ -76,7 +76,7 @@ export class ValueModel {
 
 	/**
 	 * @param logprobs of each row's completion tokens under the policy
-	 * @param size rows of a micro-batch
+	 * @param size rows per micro-batch
 	 */
 	async values(rows: readonly Sequence[], logprobs: readonly PerToken[], size: number): Promise<PerToken[]> {
 		const output: PerToken[] = new Array(rows.length);

@@ -5,7 +5,7 @@ import type { Job, JobResults, Reply } from './jobs.ts';
 
 export interface Dispatch<J extends Job> {
 	readonly job: J;
-	/** Buffers that move to the worker instead of being copied. */
+	/** Buffers transferred to the worker instead of copied. */
 	readonly transfer: readonly ArrayBuffer[];
 }
 
@@ -19,7 +19,7 @@ interface Member {
 	task: { readonly id: number; readonly done: Task['done'] } | null;
 }
 
-/** Worker threads that take jobs from one queue. A worker that dies fails all jobs: its sessions are lost. */
+/** Worker threads that take jobs from one queue. If a worker dies, all jobs fail, because its sessions are lost. */
 export class WorkerPool {
 	readonly #members: Member[] = [];
 	readonly #script: URL;
@@ -54,7 +54,7 @@ export class WorkerPool {
 		return task.done.promise as Promise<JobResults[J['kind']]>;
 	}
 
-	/** The same job for every worker that is not the first. */
+	/** Runs a job on every worker except the first. */
 	broadcast<J extends Job>(job: J): Promise<JobResults[J['kind']][]> {
 		return Promise.all(
 			this.#members.slice(1).map((member) => {

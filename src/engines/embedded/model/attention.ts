@@ -14,7 +14,7 @@ export interface Heads {
 	readonly values: Value;
 }
 
-/** Cuts [rows, tokens, 3 width] into heads. */
+/** Splits [rows, tokens, 3 width] into heads. */
 export function splitHeads(shape: ModelShape, qkv: Value): Heads {
 	const headWidth = shape.width / shape.heads;
 	const [q, k, v] = split(qkv, 3, 2).map((part) =>
@@ -23,7 +23,7 @@ export function splitHeads(shape: ModelShape, qkv: Value): Heads {
 	return { queries: multiply(q, 1 / Math.sqrt(headWidth)), keys: k, values: v };
 }
 
-/** The same for a single token per row, where it takes no moving of elements. */
+/** The same for a single token per row, without moving elements. */
 export function splitHeadsOfOne(shape: ModelShape, qkv: Value): Heads {
 	const headWidth = shape.width / shape.heads;
 	const [q, k, v] = split(qkv, 3, 2).map((part) => reshape(part, [part.dim(0), shape.heads, 1, headWidth])) as [
@@ -40,15 +40,15 @@ function mergeHeads(shape: ModelShape, x: Value): Value {
 	return reshape(merged, [merged.dim(0), merged.dim(1), shape.width]);
 }
 
-/** Attention among the tokens themselves; `mask` is added to the scores (0, or a large negative number). */
+/** Attention among the tokens; `mask` is added to the scores (0, or a large negative number). */
 export function selfAttention(shape: ModelShape, heads: Heads, mask: Value): Value {
 	const scores = add(matmulTransposed(heads.queries, heads.keys), mask);
 	return mergeHeads(shape, matmul(softmax(scores), heads.values));
 }
 
 /**
- * One new token per row attends to the cache and to itself.
- * `cachedKeys`, `cachedValues`: [rows, heads, slots, headWidth]; `mask`: [rows, 1, 1, slots], added to the cache's scores.
+ * One new token per row attends to the cache and to itself. `cachedKeys`, `cachedValues`: [rows, heads, slots,
+ * headWidth]; `mask`: [rows, 1, 1, slots], added to the scores of the cache.
  */
 export function cachedAttention(
 	shape: ModelShape,

@@ -9,9 +9,9 @@ import { decoder, head } from './transformer.ts';
 import { bindWeights } from './weights.ts';
 
 /**
- * The policy as a standard ONNX file (default operator set only): input_ids [batch, sequence] (int64) to
- * logits [batch, sequence, vocabulary], parameters as initialisers under their own names.
- * `sequence` may be at most the model's context; the metadata goes into the file's metadata_props.
+ * Exports the policy as a standard ONNX file (default operator set only): input_ids [batch, sequence] (int64) to logits
+ * [batch, sequence, vocabulary], with parameters as initializers under their own names. `sequence` is limited by the
+ * context of the model; metadata is stored in metadata_props.
  */
 export function exportPolicyOnnx(
 	shape: ModelShape,

@@ -3,7 +3,7 @@ import type { Value } from '../onnx/graph.ts';
 import { reshape, split } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 
-/** Sum of everything, as a scalar of shape []. */
+/** Sum over all elements, as a scalar of shape []. */
 function total(x: Value): Value {
 	return reduceSum(x, undefined, false);
 }
@@ -13,7 +13,7 @@ export function sftLoss(logprobs: Value, weights: Value): Value {
 	return negate(total(multiply(logprobs, weights)));
 }
 
-/** log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)), which overflows nowhere. */
+/** log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)), without overflow. */
 function softplus(z: Value): Value {
 	const zero = z.graph.scalar(0);
 	const positive = compare('Greater', z, zero);
@@ -41,15 +41,15 @@ export interface DistillInputs {
 	readonly divergence: Value;
 	/** [rows, tokens] */
 	readonly weights: Value;
-	/** (1 - alpha) temperature^2 and alpha. */
+	/** (1 - alpha) temperature^2, and alpha. */
 	readonly soft: Value;
 	readonly hard: Value;
 }
 
 /**
- * sum of weight * (soft KL(teacher || student) - hard logprob): Hinton, Vinyals and Dean 2015, section 2. The divergence is forward,
- * of distributions softened by a temperature T; its gradient shrinks as 1/T^2, which `soft` makes up for. logprobs of the
- * tokens themselves are the student's at temperature 1: [rows, tokens].
+ * sum of weight * (soft KL(teacher || student) - hard logprob): Hinton, Vinyals and Dean 2015, section 2. The
+ * divergence is forward, of distributions softened by a temperature T; its gradient shrinks as 1/T^2, for which `soft`
+ * compensates. logprobs of the tokens are those of the student at temperature 1: [rows, tokens].
  */
 export function distillLoss(logprobs: Value, { divergence, weights, soft, hard }: DistillInputs): Value {
 	const tokenLoss = subtract(multiply(divergence, soft), multiply(logprobs, hard));
@@ -57,20 +57,20 @@ export function distillLoss(logprobs: Value, { divergence, weights, soft, hard }
 }
 
 export interface GrpoInputs {
-	/** [rows, tokens]; 0 where a position does not count. */
+	/** [rows, tokens]; 0 for positions that do not count. */
 	readonly weights: Value;
-	/** [rows, 1], or [rows, tokens] where each token has its own. */
+	/** [rows, 1], or [rows, tokens] for per-token advantages. */
 	readonly advantages: Value;
 	/** [rows, tokens]; absent: the current log-probabilities, detached. */
 	readonly old?: { readonly logprobs: Value; readonly low: Value; readonly high: Value };
-	/** [rows, tokens]; absent when beta is 0. */
+	/** [rows, tokens]; absent if beta is 0. */
 	readonly reference?: { readonly logprobs: Value; readonly beta: Value };
 }
 
 /**
  * sum of weight * (-min(ratio A, clip(ratio, low, high) A) + beta k3): DeepSeekMath (Shao 2024) eq. 3 per token, with
- * separate clip bounds (DAPO, Yu 2025, eq. 8) and the k3 estimator exp(r) - r - 1, r = ref - logprob (eq. 4; Schulman 2020).
- * How tokens are averaged is in the weights alone.
+ * separate clip bounds (DAPO, Yu 2025, eq. 8) and the k3 estimator exp(r) - r - 1, r = ref - logprob (eq. 4; Schulman
+ * 2020). The weights determine how tokens are averaged.
  */
 export function grpoLoss(logprobs: Value, inputs: GrpoInputs): Value {
 	const { weights, advantages, old, reference } = inputs;
@@ -89,7 +89,7 @@ export function grpoLoss(logprobs: Value, inputs: GrpoInputs): Value {
 }
 
 export interface SequenceInputs {
-	/** [rows, tokens]: 1 where a token counts, else 0. */
+	/** [rows, tokens]: 1 if a token counts, otherwise 0. */
 	readonly mask: Value;
 	/** [rows, 1] */
 	readonly weights: Value;
@@ -113,9 +113,8 @@ export function sequenceLoss(logprobs: Value, { mask, weights, advantages, old }
 }
 
 /**
- * The differences of pairs whose rows follow each other, the better one first: [rows, 1] to [pairs, 1]; and minus the
- * log-likelihood that the better ones win, -log sigmoid(difference) = softplus(-difference) (Bradley and Terry 1952),
- * times `weight`.
+ * Differences of consecutive pairs of rows, the better one first: [rows, 1] to [pairs, 1]; and minus the log-likelihood
+ * that the better one wins, -log sigmoid(difference) = softplus(-difference) (Bradley and Terry 1952), times `weight`.
  */
 export function pairsLoss(scores: Value, weight: Value): Value {
 	const [chosen, rejected] = split(reshape(scores, ['pairs', 2]), 2, 1) as [Value, Value];
@@ -123,12 +122,12 @@ export function pairsLoss(scores: Value, weight: Value): Value {
 }
 
 export interface PreferenceInputs {
-	/** [rows, tokens]: 1 where a token counts, else 0. */
+	/** [rows, tokens]: 1 if a token counts, otherwise 0. */
 	readonly mask: Value;
 	/** [rows, 1]: sums over the completions under the reference. */
 	readonly reference: Value;
 	readonly beta: Value;
-	/** Of every pair. */
+	/** Per pair. */
 	readonly weight: Value;
 }
 
@@ -139,11 +138,11 @@ export function preferenceLoss(logprobs: Value, { mask, reference, beta, weight 
 }
 
 export interface CriticInputs {
-	/** [rows, tokens]; 0 where a position does not count. */
+	/** [rows, tokens]; 0 for positions that do not count. */
 	readonly weights: Value;
 	/** [rows, tokens] */
 	readonly returns: Value;
-	/** [rows, tokens]: values when the batch was sampled, and how far from them a value may go before it is clipped. */
+	/** [rows, tokens]: values when the batch was sampled, and the max distance from them before a value is clipped. */
 	readonly old: Value;
 	readonly range: Value;
 }
@@ -156,7 +155,7 @@ export function criticLoss(values: Value, { weights, returns, old, range }: Crit
 	const square = (x: Value): Value => multiply(x, x);
 	const free = square(subtract(values, returns));
 	const bound = square(subtract(clip(values, subtract(old, range), add(old, range)), returns));
-	// The larger one; where they are equal the gradient is that of the free one.
+	// The larger one; in a tie the gradient is that of the unclipped one.
 	const larger = negate(minimum(negate(free), negate(bound)));
 	return multiply(total(multiply(larger, weights)), values.graph.scalar(0.5));
 }

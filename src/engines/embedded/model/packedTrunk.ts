@@ -11,10 +11,10 @@ import { decoder } from './transformer.ts';
 import type { TrunkWeights } from './weights.ts';
 
 /**
- * The model over a micro-batch whose tokens lie side by side without padding (`pack`): everything but attention is
- * computed once per token, and a prompt once for all of its rows. For attention the tokens are gathered into rectangles, of
- * prefixes ([groups, heads, prefix, headWidth]) and of rows (queries [rows, heads, kept, headWidth], which see the prefix,
- * then the row itself: seen = prefix + kept). Places that no token has belong to the last token, which is nobody's: no loss
+ * The model over a packed micro-batch without padding (`pack`): everything except attention is computed once per token,
+ * and a prompt once for all of its rows. For attention, tokens are gathered into rectangles of prefixes ([groups,
+ * heads, prefix, headWidth]) and of rows (queries [rows, heads, kept, headWidth], which attend to the prefix and then
+ * to the row itself: seen = prefix + kept). Unused positions refer to the last token, the padding token: no loss
  * depends on it, so its gradients are zero, and masks hide it.
  */
 
@@ -43,7 +43,7 @@ const int = (heads: number) =>
 		'own seen': ['kept', 'rows', heads],
 	}) satisfies Record<string, Shape>;
 
-/** The inputs that `packedInputs` makes of a micro-batch. */
+/** The inputs built by `packedInputs` from a micro-batch. */
 export class PackedBatch {
 	readonly shape: ModelShape;
 	readonly tokens: Value;
@@ -105,7 +105,7 @@ export class PackedBatch {
 		return table.graph.composite([table], () => take(table, positions), [backward]);
 	}
 
-	/** [places, 3 width] to [places, width]; after the `last` layer nobody attends: [own, width]. */
+	/** [places, 3 width] to [places, width]; after the `last` layer only own tokens are needed: [own, width]. */
 	#attend(qkv: Value, last: boolean): Value {
 		const { queries, keys, values, prefixQueries, prefixKeys, prefixValues } = this.#heads(qkv, last);
 		const rows = attention(this.#scaled(queries), keys, values, this.#mask);
@@ -122,7 +122,7 @@ export class PackedBatch {
 		return this.shape.width / this.shape.heads;
 	}
 
-	/** Anything as slices of the size of a head: [..., headWidth]. */
+	/** Any tensor as slices of head size: [..., headWidth]. */
 	#slices(x: Value): Value {
 		return reshape(x, ['slices', this.#headWidth]);
 	}
@@ -151,20 +151,20 @@ export class PackedBatch {
 		return { queries, keys, values, prefixQueries, prefixKeys, prefixValues };
 	}
 
-	/** The part of a gradient that is of the rows' own tokens, added up over the rows that share one: [kept, rows, width]. */
+	/** The part of a gradient that belongs to own tokens, summed over the rows that share one: [kept, rows, width]. */
 	#ofSharers(d: Value): Value {
 		const byColumn = take(this.#slices(d), this.#inputs['own seen']);
 		return matmul(this.#sharers, reshape(byColumn, ['kept', 'rows', this.shape.width]));
 	}
 
-	/** The part of a gradient that is of the prefix, added up over the rows of each group. */
+	/** The part of a gradient that belongs to the prefix, summed over the rows of each group. */
 	#ofGroups(d: Value, like: Value): Value {
 		const part = leading(d, 2, this.#prefixSize, 'prefix');
 		const flat = part.graph.node('Flatten', [part], ['rows', 'slots'], { attributes: { axis: 1 } });
 		return reshapeLike(transposedProduct(this.#members, flat), like);
 	}
 
-	/** What the heads of rows and prefixes read, by token. */
+	/** Attention outputs of rows and prefixes, by token. */
 	#merge(rows: Value, prefixes?: Value): Value {
 		const inputs = this.#inputs;
 		const { width } = this.shape;

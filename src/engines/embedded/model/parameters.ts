@@ -4,13 +4,13 @@ import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
 
 interface Initialised extends ParameterSpec {
-	/** Standard deviation of the initial values; norms start at 1. */
+	/** Standard deviation of the initial values; null: initialized to 1 (norms). */
 	readonly deviation: number | null;
 }
 
 /**
- * The parameters of the transformer in their order in the flat vector. Initial deviations are 1/sqrt(inputs), divided by
- * sqrt(2 layers) where a block writes into the residual stream (Radford 2019, section 2.3).
+ * The parameters of the transformer in flat-vector order. Initial standard deviations are 1/sqrt(inputs), divided by
+ * sqrt(2 layers) for outputs into the residual stream (Radford 2019, section 2.3).
  */
 function describe(shape: ModelShape): Initialised[] {
 	const { vocabulary, context, width, layers, feedForward } = shape;
@@ -38,10 +38,12 @@ export function parameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
 	return describe(shape).map(({ name, shape: size, decay }) => ({ name, shape: size, decay }));
 }
 
-/** What the parameters make: the policy, or a value model, which has the same trunk and a scalar in place of the vocabulary. */
+/**
+ * What the parameters form: the policy, or a value model with the same trunk and a scalar instead of the vocabulary.
+ */
 export type ModelKind = 'policy' | 'value';
 
-/** The trunk's parameters in the policy's order, then what reads surprises, one weight per width and a bias. */
+/** The trunk parameters in policy order, then those that read surprisals, one weight per width and a bias. */
 export function valueParameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
 	return [
 		...parameterSpecs(shape).slice(0, -1),
@@ -59,16 +61,16 @@ export function countOf(specs: readonly ParameterSpec[]): number {
 	return specs.reduce((n, spec) => n + elementCount(spec.shape), 0);
 }
 
-/** Of the initial `value.surprise`: so large that what surprises tell is learned first. */
+/** Standard deviation of the initial `value.surprise`: large enough that surprisals are learned from first. */
 const surpriseDeviation = 1;
 
-/** A value model that has read nothing but what the policy has: the policy's trunk, and 0.5 for every text. */
+/** Initial value model: the trunk of the policy, and value 0.5 for every text. */
 export function initialValueParameters(shape: ModelShape, policy: Float32Array): Float32Array {
 	const specs = valueParameterSpecs(shape);
 	const flat = new Float32Array(countOf(specs));
 	const trunk = countOf(specs.slice(0, -3));
 	flat.set(policy.subarray(0, trunk));
-	// The direction by which surprises enter is any at first; the weights of the scalar begin at 0.
+	// Surprisals enter in a random direction at first; the weights of the scalar start at 0.
 	const random = Random.of('surprise');
 	for (let i = trunk; i < trunk + shape.width; i++) flat[i] = random.normal() * surpriseDeviation;
 	return flat;
@@ -82,7 +84,7 @@ export function parameterCount(shape: ModelShape): number {
 	return describe(shape).reduce((n, spec) => n + elementCount(spec.shape), 0);
 }
 
-/** Initial weights: a flat vector that depends on the shape and the seed alone. */
+/** Initial weights as a flat vector that depends only on shape and seed. */
 export function initialParameters(shape: ModelShape, seed: number): Float32Array {
 	const flat = new Float32Array(parameterCount(shape));
 	const random = Random.of(seed, 'parameters');
@@ -96,7 +98,7 @@ export function initialParameters(shape: ModelShape, seed: number): Float32Array
 	return flat;
 }
 
-/** Throws `invalid` unless the sizes make a model. */
+/** Throws `invalid` unless the sizes form a valid model. */
 export function checkShape(shape: ModelShape): void {
 	for (const [name, size] of Object.entries(shape)) {
 		if (!Number.isInteger(size) || size < 1) {

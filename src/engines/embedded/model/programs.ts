@@ -31,24 +31,24 @@ import {
 } from './weights.ts';
 
 /**
- * The programs of the engine. Sizes known only at run time have names (`rows`, `tokens`, `slots`); so one session serves every batch.
- * Parameters are inputs under their own names. Token inputs are int32. Masks are added to scores.
+ * The programs of the engine. Sizes known only at run time have names (`rows`, `tokens`, `slots`), so that one session
+ * serves every batch. Parameters are inputs under their own names. Token inputs are int32. Masks are added to scores.
  */
 
-/** Which gradient program: what the loss needs decides what the graph holds. */
+/** The gradient program: the graph contains only what the loss needs. */
 export type GradientVariant =
 	| { readonly kind: 'sft' }
 	| { readonly kind: 'distill' }
 	| {
-			readonly kind: 'grpo' /** Clipped ratios to given old log-probabilities; else the ratio is exactly 1. */;
+			readonly kind: 'grpo' /** Clipped ratios to given old log-probabilities; otherwise the ratio is exactly 1. */;
 			readonly old: boolean;
 			readonly kl: boolean;
 	  }
-	/** Advantages of tokens. */
+	/** Per-token advantages. */
 	| { readonly kind: 'ppo'; readonly old: boolean }
 	/** Ratios of whole completions. */
 	| { readonly kind: 'rloo'; readonly old: boolean }
-	/** Rows are pairs: a better completion, then a worse one. */
+	/** Rows are pairs: the better completion, then the worse one. */
 	| { readonly kind: 'dpo' };
 
 export function variantName(variant: GradientVariant): string {
@@ -87,7 +87,7 @@ function logDistribution(batch: PackedBatch, weights: ModelWeights): Value {
 	return softened(head(weights, batch.encode(weights)));
 }
 
-/** A packed micro-batch to the log of the distribution of what follows each own token: [own, vocabulary]. */
+/** Maps a packed micro-batch to the log-probabilities of what follows each own token: [own, vocabulary]. */
 export function distributionProgram(shape: ModelShape): Graph {
 	const graph = new Graph();
 	graph.output('distribution', logDistribution(new PackedBatch(shape, graph), inputWeights(graph, shape)));
@@ -100,7 +100,7 @@ function logprobsOfTargets(batch: PackedBatch, distribution: Value): Value {
 	return reduceSum(multiply(batch.toRows(distribution), hot), [-1], false);
 }
 
-/** A packed micro-batch to logprobs [rows, kept]. */
+/** Maps a packed micro-batch to logprobs [rows, kept]. */
 export function logprobsProgram(shape: ModelShape): Graph {
 	const graph = new Graph();
 	const batch = new PackedBatch(shape, graph);
@@ -108,7 +108,10 @@ export function logprobsProgram(shape: ModelShape): Graph {
 	return graph;
 }
 
-/** The loss of a variant, whose inputs it adds. @param divergence from the teacher, of each token: [rows, kept] */
+/**
+ * The loss of a variant, including its inputs.
+ * @param divergence from the teacher, per token: [rows, kept]
+ */
 function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, divergence: () => Value): Value {
 	const { graph } = logprobs;
 	const old = () => ({
@@ -164,12 +167,12 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, diver
 }
 
 /**
- * One gradient. Inputs: a packed micro-batch (`packedInputs`) and weights [rows, kept]; for GRPO also
- * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta; for PPO advantages
- * [rows, kept] and the same without a reference; for RLOO
- * weights that are 0 or 1, row weights [rows, 1] and the same; for DPO such weights, reference logprobs [rows, 1], beta and
- * pair weight; for distillation teacher [own, vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [],
- * logprobs and entropies [rows, kept], and the gradient of each parameter.
+ * One gradient. Inputs: a packed micro-batch (`packedInputs`) and weights [rows, kept]; for GRPO also advantages [rows,
+ * 1], and, depending on the variant, old logprobs with ratio low / high, reference logprobs with beta; for PPO
+ * advantages [rows, kept] and the same without a reference; for RLOO weights that are 0 or 1, row weights [rows, 1] and
+ * the same; for DPO such weights, reference logprobs [rows, 1], beta and pair weight; for distillation teacher [own,
+ * vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [], logprobs and entropies [rows, kept], and the
+ * gradient of each parameter.
  */
 export function gradientProgram(
 	shape: ModelShape,
@@ -180,7 +183,7 @@ export function gradientProgram(
 	const parameters = variableWeights(graph, shape);
 	const batch = new PackedBatch(shape, graph);
 	const logits = head(parameters, batch.encode(parameters));
-	// A temperature softens what is compared with the teacher; the tokens themselves are learned as they are.
+	// Temperature softens the comparison with the teacher; the tokens themselves are trained at temperature 1.
 	const distribution = variant.kind === 'distill' ? logSoftmax(logits) : softened(logits);
 	const logprobs = logprobsOfTargets(batch, distribution);
 	const weights = graph.input('weights', ['rows', 'kept']);
@@ -203,8 +206,8 @@ export function gradientProgram(
 }
 
 /**
- * Reads prompts: tokens [rows, tokens], last [rows] (index of each row's last prompt token in the flattened rows and tokens)
- * to logits [rows, vocabulary] and the cache entries [rows, heads, tokens, headWidth] of every layer.
+ * Prefill: maps tokens [rows, tokens] and last [rows] (flat index of the last prompt token of each row) to logits
+ * [rows, vocabulary] and the cache entries [rows, heads, tokens, headWidth] of every layer.
  */
 export function prefillProgram(shape: ModelShape): Graph {
 	const graph = new Graph();
@@ -222,8 +225,8 @@ export function prefillProgram(shape: ModelShape): Graph {
 }
 
 /**
- * One step of every row: tokens, positions [rows], the cache [rows, heads, slots, headWidth] and its mask [rows, 1, 1, slots]
- * to logits [rows, vocabulary] and the new cache entries [rows, heads, 1, headWidth].
+ * One decode step of every row: maps tokens, positions [rows], the cache [rows, heads, slots, headWidth] and its mask
+ * [rows, 1, 1, slots] to logits [rows, vocabulary] and the new cache entries [rows, heads, 1, headWidth].
  */
 export function decodeProgram(shape: ModelShape): Graph {
 	const graph = new Graph();
@@ -245,8 +248,8 @@ export function decodeProgram(shape: ModelShape): Graph {
 }
 
 /**
- * Logits of a value model: [rows, tokens]. It also reads how surprising each token was to the policy: whether a model of this
- * size would have written the same is what it cannot see for itself in the layers that it has.
+ * Logits of a value model: [rows, tokens]. It also reads the surprisal of each token under the policy, which it cannot
+ * compute from its own layers.
  */
 function valueLogits(shape: ModelShape, graph: Graph, weights: ValueWeights): Value {
 	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
@@ -255,14 +258,14 @@ function valueLogits(shape: ModelShape, graph: Graph, weights: ValueWeights): Va
 	return valueHead(weights, encodeSequences(shape, weights, tokens, undefined, extra));
 }
 
-/** What a value model says: how likely the text comes to a right answer, 0..1, or a number without bounds. */
+/** Output of a value model: the probability of a correct answer, 0..1, or an unbounded score. */
 export type ValueOutput = 'probability' | 'score';
 
 function outputOf(logits: Value, output: ValueOutput): Value {
 	return output === 'probability' ? sigmoid(logits) : multiply(logits, 1);
 }
 
-/** tokens [rows, tokens] and their surprises [rows, tokens, 1] to values [rows, tokens], after each token. */
+/** Maps tokens [rows, tokens] and their surprisals [rows, tokens, 1] to values [rows, tokens], after each token. */
 export function valuesProgram(shape: ModelShape, output: ValueOutput): Graph {
 	const graph = new Graph();
 	const weights = bindValueWeights(shape, (spec) => graph.input(spec.name, spec.shape));
@@ -270,7 +273,7 @@ export function valuesProgram(shape: ModelShape, output: ValueOutput): Graph {
 	return graph;
 }
 
-/** What a value model learns: labels of beginnings, which of two texts is better, or returns. */
+/** Training target of a value model: labels of prefixes, preferences between two texts, or returns. */
 export type ValueVariant = 'labels' | 'pairs' | 'returns';
 
 export const valueOutputs: Readonly<Record<ValueVariant, ValueOutput>> = {
@@ -280,9 +283,9 @@ export const valueOutputs: Readonly<Record<ValueVariant, ValueOutput>> = {
 };
 
 /**
- * One gradient of a value model. Inputs: tokens, weights [rows, tokens], surprises [rows, tokens, 1]; and labels; or, where
- * rows are pairs and weights are 1 at the token after which a text is scored, a pair weight []; or returns and old values
- * with a clip range []. Outputs: loss [], values [rows, tokens], gradients.
+ * One gradient of a value model. Inputs: tokens, weights [rows, tokens], surprisals [rows, tokens, 1]; and either
+ * labels; or, if rows are pairs and weights are 1 at the scored token, a pair weight []; or returns and old values with
+ * a clip range []. Outputs: loss [], values [rows, tokens], gradients.
  */
 export function valueGradientProgram(
 	shape: ModelShape,

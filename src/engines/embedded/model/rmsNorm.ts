@@ -5,15 +5,15 @@ import { reduceMean } from '../onnx/reduction.ts';
 
 export const normEpsilon = 1e-5;
 
-/** What the gradient needs of the forward pass. */
+/** Intermediate values of the forward pass needed by the gradient. */
 interface Parts {
 	/** 1 / sqrt(mean(x²) + epsilon), [..., 1] */
 	scale?: Value;
-	/** x * scale, made when first asked for */
+	/** x * scale, computed on first use */
 	normalised?: Value;
 }
 
-/** onnxruntime's own operator: one pass instead of seven. */
+/** onnxruntime's fused operator: one pass instead of seven. */
 function fusedNorm(x: Value, weight: Value, parts: Parts): Value {
 	const attributes = { axis: -1, epsilon: { float: normEpsilon }, stash_type: 1 };
 	const shapes = [x.shape, [...x.shape.slice(0, -1), 1]];
@@ -31,8 +31,8 @@ function normalised(x: Value, parts: Parts): Value {
 }
 
 /**
- * x / sqrt(mean(x²) + epsilon) * weight over the last axis (Zhang and Sennrich 2019, eq. 4), differentiated in one piece:
- * with n = x * scale and u = d * weight, dx = scale * (u - n mean(u n)).
+ * x / sqrt(mean(x²) + epsilon) * weight over the last axis (Zhang and Sennrich 2019, eq. 4), with a fused gradient: for
+ * n = x * scale and u = d * weight, dx = scale * (u - n mean(u n)).
  */
 export function rmsNorm(x: Value, weight: Value): Value {
 	const graph = x.graph;

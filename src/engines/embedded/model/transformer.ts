@@ -5,13 +5,16 @@ import { reduceSum } from '../onnx/reduction.ts';
 import { rmsNorm } from './rmsNorm.ts';
 import type { ModelWeights, TrunkWeights, ValueWeights } from './weights.ts';
 
-/** Turns the queries, keys and values of a layer ([rows, tokens, 3 width]) into what its heads read ([rows, tokens, width]). */
+/**
+ * Maps the queries, keys and values of a layer ([rows, tokens, 3 width]) to the attention output ([rows, tokens,
+ * width]).
+ */
 export type Attend = (layer: number, qkv: Value) => Value;
 
 /**
- * The decoder: pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width].
- * How tokens see each other (whole sequences, or one token and a cache) is the caller's `attend`. In the last layer `keep`
- * leaves out what nobody attends to any more, as `attend` does then.
+ * The decoder: pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width]. The caller's
+ * `attend` determines how tokens attend to each other (whole sequences, or one token and a cache). In the last layer,
+ * `keep` and `attend` drop tokens whose outputs are not needed.
  */
 export function decoder(weights: TrunkWeights, embedded: Value, attend: Attend, keep = (x: Value) => x): Value {
 	let x = embedded;
@@ -24,7 +27,7 @@ export function decoder(weights: TrunkWeights, embedded: Value, attend: Attend, 
 	return x;
 }
 
-/** Scores of the next token: [..., width] to [..., vocabulary]. */
+/** Logits of the next token: [..., width] to [..., vocabulary]. */
 export function head(weights: ModelWeights, x: Value): Value {
 	return linear(rmsNorm(x, weights.norm), weights.head);
 }

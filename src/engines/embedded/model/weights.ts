@@ -6,7 +6,7 @@ import { parameterSpecs, valueParameterSpecs } from './parameters.ts';
 export interface BlockWeights {
 	/** [width] */
 	readonly attentionNorm: Value;
-	/** [width, 3 width]: queries, keys, values side by side. */
+	/** [width, 3 width]: queries, keys and values concatenated. */
 	readonly qkv: Value;
 	/** [width, width] */
 	readonly attentionOutput: Value;
@@ -18,7 +18,7 @@ export interface BlockWeights {
 	readonly down: Value;
 }
 
-/** The parameters that the policy and value models have, as tensors of a graph. */
+/** Parameters shared by the policy and value models, as graph tensors. */
 export interface TrunkWeights {
 	readonly all: readonly Value[];
 	/** [vocabulary, width] */
@@ -36,7 +36,7 @@ export interface ModelWeights extends TrunkWeights {
 }
 
 export interface ValueWeights extends TrunkWeights {
-	/** [width]; times the surprise of a token it is added to the token's embedding. */
+	/** [width]; multiplied by the surprisal of a token and added to its embedding. */
 	readonly surprise: Value;
 	/** [width, 1] */
 	readonly value: Value;
@@ -74,13 +74,13 @@ function trunkOf(shape: ModelShape, all: readonly Value[], get: (name: string) =
 	};
 }
 
-/** Makes a tensor of every parameter; `bind` decides what it is: input, variable or constant. */
+/** Creates a tensor for every parameter; `bind` decides whether it is an input, variable or constant. */
 export function bindWeights(shape: ModelShape, bind: Bind): ModelWeights {
 	const { all, get } = bindAll(parameterSpecs(shape), bind);
 	return { ...trunkOf(shape, all, get), head: get('head') };
 }
 
-/** The same of a value model. */
+/** The same for a value model. */
 export function bindValueWeights(shape: ModelShape, bind: Bind): ValueWeights {
 	const { all, get } = bindAll(valueParameterSpecs(shape), bind);
 	return {
@@ -91,12 +91,12 @@ export function bindValueWeights(shape: ModelShape, bind: Bind): ValueWeights {
 	};
 }
 
-/** Every parameter is an input of its own name: the host passes views of its flat vector, which are not copied. */
+/** Every parameter is an input with its own name: the caller passes views of its flat vector, which are not copied. */
 export function inputWeights(graph: Graph, shape: ModelShape): ModelWeights {
 	return bindWeights(shape, (spec) => graph.input(spec.name, spec.shape));
 }
 
-/** The same, with gradients wanted. */
+/** The same, with gradients. */
 export function variableWeights(graph: Graph, shape: ModelShape): ModelWeights {
 	return bindWeights(shape, (spec) => graph.variable(spec.name, spec.shape));
 }

@@ -84,7 +84,7 @@ export function sigmoid(x: Value): Value {
 	return unary('Sigmoid', x, (d, y) => multiply(d, multiply(y, negate(subtract(y, 1)))));
 }
 
-/** x * sigmoid(x) (Elfwing 2017, eq. 4), differentiated in one piece: d * (s + y (1 - s)). */
+/** x * sigmoid(x) (Elfwing 2017, eq. 4), with a fused gradient: d * (s + y (1 - s)). */
 export function silu(x: Value): Value {
 	const graph = x.graph;
 	let s: Value | undefined;
@@ -100,7 +100,7 @@ export function compare(op: 'Less' | 'LessOrEqual' | 'Greater' | 'Equal', a: Val
 	return a.graph.node(op, [a, other], broadcastShape(a.shape, other.shape), { type: 'bool' });
 }
 
-/** `a` where the condition holds, else `b`. */
+/** `a` where the condition holds, otherwise `b`. */
 export function where(condition: Value, a: Value, b: Value): Value {
 	const shape = broadcastShape(condition.shape, broadcastShape(a.shape, b.shape));
 	const zero = condition.graph.scalar(0);
@@ -112,17 +112,17 @@ export function where(condition: Value, a: Value, b: Value): Value {
 	return condition.graph.node('Where', [condition, a, b], shape, { type: a.type, backward });
 }
 
-/** The smaller one; where they are equal the gradient goes to `a`. */
+/** The smaller one; in a tie the gradient goes to `a`. */
 export function minimum(a: Value, b: Value): Value {
 	return where(compare('LessOrEqual', a, b), a, b);
 }
 
-/** x held within [low, high]; the gradient is 0 outside. */
+/** x clipped to [low, high]; the gradient is 0 outside. */
 export function clip(x: Value, low: Value, high: Value): Value {
 	return where(compare('Less', x, low), low, where(compare('Greater', x, high), high, x));
 }
 
-/** A change of element type; to `bool`: whether it is not 0. */
+/** Converts the element type; to `bool`: whether it is nonzero. */
 export function cast(x: Value, type: ElementType): Value {
 	return x.graph.node('Cast', [x], x.shape, { attributes: { to: elementTypeCodes[type] }, type });
 }

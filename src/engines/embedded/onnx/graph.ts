@@ -8,14 +8,14 @@ import {
 	type OnnxNode,
 } from './onnxModel.ts';
 
-/** The gradient of one input, from those of the outputs (in their order). */
+/** Computes the gradient of one input from those of the outputs (in order). */
 export type Backward = (...gradients: Value[]) => Value;
 
-/** One differentiable step: what reverse mode walks back through. */
+/** One differentiable step, traversed backward by reverse mode. */
 export interface TapeEntry {
 	readonly inputs: readonly Value[];
 	readonly outputs: readonly Value[];
-	/** One per input; null where no gradient exists (indices, shapes). Called only for inputs that are tracked. */
+	/** One per input; null if there is no gradient (indices, shapes). Called only for tracked inputs. */
 	readonly backward: readonly (Backward | null)[];
 }
 
@@ -43,7 +43,7 @@ export class Value {
 		return d;
 	}
 
-	/** The same tensor, as a constant for differentiation. */
+	/** The same tensor, treated as a constant in differentiation. */
 	detach(): Value {
 		return new Value(this.graph, this.name, this.shape, this.type);
 	}
@@ -58,13 +58,13 @@ export interface NodeOptions {
 }
 
 /**
- * An ONNX program under construction. The operators are functions over {@link Value} in the files beside this one, each
+ * An ONNX program under construction. The operators are functions over {@link Value} in the neighboring files, each
  * with its gradient; this class only holds nodes, constants and the tape.
  */
 export class Graph {
 	/** `float64` is for gradient checks. */
 	readonly floatType: 'float32' | 'float64';
-	/** Only operators of ONNX itself, none that only onnxruntime has. */
+	/** Use only standard ONNX operators, none specific to onnxruntime. */
 	readonly portable: boolean;
 	readonly tape: TapeEntry[] = [];
 	readonly metadata: Record<string, string> = {};
@@ -86,7 +86,7 @@ export class Graph {
 		return new Value(this, name, shape, type);
 	}
 
-	/** An input that gradients are wanted for. */
+	/** An input for which gradients are computed. */
 	variable(name: string, shape: readonly number[]): Value {
 		this.#inputs.push({ name, shape, type: this.floatType });
 		return new Value(this, name, shape, this.floatType, true);
@@ -118,12 +118,12 @@ export class Graph {
 		return this.nodes(op, inputs, [shape], options)[0] as Value;
 	}
 
-	/** Puts a step with a gradient of its own around nodes whose own gradients are not wanted. */
+	/** Wraps nodes in a step with a custom gradient, replacing their own gradients. */
 	composite(inputs: readonly Value[], forward: () => Value, backward: readonly (Backward | null)[]): Value {
 		return this.composites(inputs, () => [forward()], backward)[0] as Value;
 	}
 
-	/** The same around several outputs. */
+	/** The same for several outputs. */
 	composites(
 		inputs: readonly Value[],
 		forward: () => readonly Value[],
@@ -136,7 +136,7 @@ export class Graph {
 		return outputs;
 	}
 
-	/** Runs `build` without recording: what it adds cannot be differentiated. */
+	/** Runs `build` without recording: its nodes cannot be differentiated. */
 	untracked<T>(build: () => T): T {
 		const before = this.#recording;
 		this.#recording = false;
@@ -153,14 +153,14 @@ export class Graph {
 		return this.initializer(name ?? `c${this.#next++}`, type, shape, array);
 	}
 
-	/** A constant that is already in its binary form; the array is not copied. */
+	/** A constant in binary form; the array is not copied. */
 	initializer(name: string, type: ElementType, shape: readonly number[], data: ArrayBufferView): Value {
 		const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 		this.#constants.push({ name, type, shape, data: bytes });
 		return new Value(this, name, shape, type);
 	}
 
-	/** A number of the graph's float type. */
+	/** A scalar of the graph's float type. */
 	scalar(x: number): Value {
 		return this.#cached(`scalar ${x}`, () => this.constant(this.floatType, [], [x]));
 	}
@@ -179,7 +179,7 @@ export class Graph {
 		return value;
 	}
 
-	/** The program, without the nodes and constants that no output needs. Inputs stay. */
+	/** The program without nodes and constants that no output needs. Inputs are kept. */
 	model(): OnnxModel {
 		const needed = new Set(this.#outputs.map((o) => o.name));
 		const nodes: OnnxNode[] = [];

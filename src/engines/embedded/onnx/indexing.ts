@@ -5,7 +5,10 @@ import { transposedProduct } from './matmul.ts';
 
 /** Operators that address by index. */
 
-/** 1 where the last axis equals the index, else 0: [...] to [..., depth]. Equal and Cast, since OneHot has no f64 kernel. */
+/**
+ * 1 where the last axis equals the index, otherwise 0: [...] to [..., depth]. Uses Equal and Cast, because OneHot has
+ * no f64 kernel.
+ */
 export function oneHot(index: Value, depth: number): Value {
 	const graph = index.graph;
 	const steps = graph.constant(

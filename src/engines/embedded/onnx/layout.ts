@@ -8,7 +8,7 @@ export function sameShape(a: Shape, b: Shape): boolean {
 	return a.length === b.length && a.every((d, i) => d === b[i]);
 }
 
-/** The product of sizes; a name when one of them is only known at run time. */
+/** The product of sizes; a name if one of them is only known at run time. */
 export function product(dims: Shape): Dim {
 	const names = dims.filter((d) => typeof d === 'string');
 	const size = dims.reduce<number>((n, d) => (typeof d === 'number' ? n * d : n), 1);
@@ -33,7 +33,7 @@ export function broadcastShape(a: Shape, b: Shape): Dim[] {
 	});
 }
 
-/** Undoes broadcasting in a gradient: sums over the axes along which the operand was repeated. */
+/** Reverses broadcasting in a gradient: sums over the axes along which the operand was repeated. */
 export function sumTo(d: Value, shape: Shape): Value {
 	const extra = d.shape.length - shape.length;
 	const leading = Array.from({ length: extra }, (_, i) => i);
@@ -42,7 +42,7 @@ export function sumTo(d: Value, shape: Shape): Value {
 	return repeated.length > 0 ? reduceSum(summed, repeated, true) : summed;
 }
 
-/** At most one size of `shape` may differ from x's by more than what its names say: ONNX infers that one. */
+/** At most one size of `shape` may differ from the sizes of x beyond what names imply; ONNX infers it. */
 export function reshape(x: Value, shape: Shape): Value {
 	if (sameShape(x.shape, shape)) return x;
 	let inferred = 0;
@@ -65,7 +65,7 @@ export function reshapeLike(x: Value, like: Value): Value {
 	return x.graph.node('Reshape', [x, shapeOf(like)], like.shape, { backward: [(d) => reshapeLike(d, x), null] });
 }
 
-/** All leading axes as one: [..., n] to [*, n]. */
+/** Merges all leading axes: [..., n] to [*, n]. */
 export function asMatrix(x: Value): Value {
 	return reshape(x, [product(x.shape.slice(0, -1)), x.dim(-1)]);
 }
@@ -79,7 +79,7 @@ export function transpose(x: Value, permutation: readonly number[]): Value {
 	});
 }
 
-/** Exchanges the last two axes. */
+/** Swaps the last two axes. */
 export function transposeLast(x: Value): Value {
 	const axes = x.shape.map((_, i) => i);
 	const n = axes.length;
@@ -138,7 +138,7 @@ function sizeOf(x: Value, axis: number): Value {
 	return graph.node('Slice', [shapeOf(x), graph.integers([axis]), graph.integers([axis + 1])], [1], { type: 'int64' });
 }
 
-/** x with zero rows behind, as many rows as `table` has. */
+/** x with zero rows appended, up to the number of rows of `table`. */
 export function padRows(x: Value, table: Value): Value {
 	const { graph } = x;
 	const missing = graph.node('Sub', [graph.integers([fixed(table.dim(0))]), sizeOf(x, 0)], [1], { type: 'int64' });
@@ -151,7 +151,7 @@ export function padRows(x: Value, table: Value): Value {
 	return graph.node('Pad', [x, pads], table.shape);
 }
 
-/** The first rows of a table, as many as `like` has along `axis`; the gradient is zero in the rows left out. */
+/** The first rows of a table, as many as `like` has along `axis`; the gradient is zero in the other rows. */
 export function leadingRows(table: Value, like: Value, axis: number): Value {
 	const graph = table.graph;
 	const shape = [like.dim(axis), ...table.shape.slice(1)];
@@ -159,14 +159,17 @@ export function leadingRows(table: Value, like: Value, axis: number): Value {
 	return graph.node('Slice', inputs, shape, { backward: [(d) => padRows(d, table), null, null, null] });
 }
 
-/** x up to an index (int64, [1], known at run time) along an axis, whose size is then named; not differentiable. */
+/** x up to an index (int64, [1], known at run time) along an axis, which gets a named size; not differentiable. */
 export function leading(x: Value, axis: number, end: Value, size: string): Value {
 	const { graph } = x;
 	const shape = x.shape.map((d, i) => (i === axis ? size : d));
 	return graph.node('Slice', [x, graph.integers([0]), end, graph.integers([axis])], shape);
 }
 
-/** x from an index on (int64, [1], known at run time) along an axis, whose size is then named; the gradient is zero before. */
+/**
+ * x from an index (int64, [1], known at run time) along an axis, which gets a named size; the gradient is zero before
+ * it.
+ */
 export function tail(x: Value, axis: number, start: Value, size: string): Value {
 	const graph = x.graph;
 	const rank = x.shape.length;
@@ -203,14 +206,14 @@ export function split(x: Value, parts: number, axis: number): Value[] {
 	);
 }
 
-/** Adds axes of size 1, at these places of the result. */
+/** Inserts axes of size 1 at these positions of the result. */
 export function unsqueeze(x: Value, axes: readonly number[]): Value {
 	const shape: Dim[] = [...x.shape];
 	for (const axis of axes) shape.splice(axis, 0, 1);
 	return x.graph.node('Unsqueeze', [x, x.graph.integers(axes)], shape, { backward: [(d) => squeeze(d, axes), null] });
 }
 
-/** Drops axes of size 1. */
+/** Removes axes of size 1. */
 export function squeeze(x: Value, axes: readonly number[]): Value {
 	const shape = x.shape.filter((_, i) => !axes.includes(i));
 	return x.graph.node('Squeeze', [x, x.graph.integers(axes)], shape, { backward: [(d) => unsqueeze(d, axes), null] });

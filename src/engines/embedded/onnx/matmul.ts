@@ -3,7 +3,7 @@ import { asMatrix, broadcastShape, reshapeLike, sumTo, transposeLast } from './l
 
 /** Matrix products. */
 
-/** op(a) op(b) for two matrices, op being the transpose where asked for. Not differentiable: gradients use it. */
+/** op(a) op(b) for two matrices, where op optionally transposes. Not differentiable; used by gradients. */
 function gemm(a: Value, b: Value, transposeA: boolean, transposeB: boolean): Value {
 	const shape = [a.dim(transposeA ? 1 : 0), b.dim(transposeB ? 0 : 1)];
 	return a.graph.node('Gemm', [a, b], shape, {
@@ -36,7 +36,7 @@ export function matmul(a: Value, b: Value): Value {
 	});
 }
 
-/** [..., m, k] x [..., n, k]: a times b with its last two axes exchanged (the runtime fuses the exchange). */
+/** [..., m, k] x [..., n, k]: a times b with its last two axes swapped (the runtime fuses the swap). */
 export function matmulTransposed(a: Value, b: Value): Value {
 	const graph = a.graph;
 	const batch = broadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));

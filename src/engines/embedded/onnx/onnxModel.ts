@@ -11,7 +11,7 @@ export const elementTypeCodes: Readonly<Record<ElementType, number>> = {
 	float64: 11,
 };
 
-/** A size that is known, or the name of one that is given at run time. */
+/** A known size, or the name of a size given at run time. */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 export type Attribute = number | { readonly float: number } | readonly number[] | string;

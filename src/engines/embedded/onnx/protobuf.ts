@@ -1,8 +1,8 @@
 const utf8 = new TextEncoder();
 
 /**
- * Writes protocol buffer messages (the wire format of protobuf.dev/programming-guides/encoding).
- * Only what ONNX needs; nothing here reads.
+ * Writes protocol buffer messages (wire format: protobuf.dev/programming-guides/encoding). Supports only what ONNX
+ * needs.
  */
 export class ProtoWriter {
 	#chunks: Uint8Array[] = [];
@@ -11,7 +11,7 @@ export class ProtoWriter {
 
 	#varint(n: number): void {
 		if (n < 0) {
-			// Negative integers are 64-bit two's complement: always ten bytes.
+			// Negative integers are 64-bit two's complement and always take ten bytes.
 			let v = BigInt.asUintN(64, BigInt(n));
 			for (; v > 127n; v >>= 7n) this.#pending.push(Number(v & 127n) | 128);
 			this.#pending.push(Number(v));

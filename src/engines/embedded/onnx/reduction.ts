@@ -12,7 +12,7 @@ function resolve(x: Value, axes: readonly number[] | undefined): number[] {
 	return (axes ?? x.shape.map((_, i) => i)).map((a) => (a < 0 ? a + x.shape.length : a));
 }
 
-/** Puts axes of size 1 back where a reduction dropped them. */
+/** Reinserts axes of size 1 that a reduction removed. */
 function keepAxes(d: Value, axes: readonly number[], kept: boolean): Value {
 	return kept ? d : unsqueeze(d, axes);
 }
