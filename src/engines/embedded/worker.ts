@@ -6,11 +6,11 @@ import { probeProviders } from './compute/probe.ts';
 import { runtimeNames } from './compute/providers.ts';
 import { Tensors } from './compute/runtime.ts';
 
-/** Entry point of a compute worker: takes one job at a time from the main thread. */
+/** Entry point of a compute worker: processes one job at a time from the main thread. */
 
 let executor: Executor | undefined;
 let provider: string | undefined;
-/** Of a model of other sizes beside the policy; made when it is first needed. */
+/** A second model with other sizes; created on first use. */
 let teacher: { readonly sizes: string; readonly executor: Executor } | undefined;
 
 async function teacherOf({ shape }: TeacherRef): Promise<Executor> {
@@ -57,7 +57,7 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 	}
 }
 
-/** The buffers of a result: they move to the main thread. */
+/** Buffers of a result, transferred to the main thread. */
 function transferList(result: JobResults[Job['kind']]): ArrayBuffer[] {
 	const buffers = Object.values(result).flatMap((value) =>
 		ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer ? [value.buffer] : [],

@@ -5,7 +5,7 @@ import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { missingColumns } from '../../rewards/missingColumns.ts';
 
-/** Refuses pretraining on a dataset that has no texts of its own. */
+/** Rejects pretraining on a dataset without texts. */
 export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, text }: ProblemSource): void {
 	if (text !== undefined) return;
 	for (const stage of stages) {
@@ -18,7 +18,7 @@ export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, t
 	}
 }
 
-/** Refuses to imitate worked solutions of data that has none. */
+/** Rejects imitation of worked solutions if the data has none. */
 export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, source: ProblemSource): void {
 	const { hasSolutions, name } = source;
 	const stage = recipe.stages.find(
@@ -42,7 +42,7 @@ export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, 
 	}
 }
 
-/** Refuses a reward that cannot do without a column that the data lacks. */
+/** Rejects a reward that requires a column missing from the data. */
 export function checkColumns({ scorers }: RecipeScorers, { prompt, answer, row }: Problem): void {
 	const rows = [{ prompt, completion: '', answer, row, truncated: false }];
 	for (const { column } of scorers) {
@@ -56,7 +56,7 @@ export function checkColumns({ scorers }: RecipeScorers, { prompt, answer, row }
 	}
 }
 
-/** Refuses a checkpoint that was written after more stages than the recipe has. */
+/** Rejects a checkpoint written after more stages than the recipe has. */
 export function checkStages(folder: string, index: number, { stages }: Pick<ResolvedRecipe, 'stages'>): void {
 	if (index <= stages.length) return;
 	throw new Failure(

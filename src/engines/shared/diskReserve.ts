@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 
-/**
- * A little room on the disk that is given back when the disk is full, so that the run can still say why it ended.
- */
+/** Reserves a little disk space, released when the disk is full, so that the run can still record why it ended. */
 export class DiskReserve {
 	static readonly bytes = 64 * 1024;
 	readonly #path: string;
@@ -17,7 +15,7 @@ export class DiskReserve {
 	static async take(run: string): Promise<DiskReserve> {
 		const reserve = new DiskReserve(join(run, runFiles.reserve));
 		try {
-			// Not zeros: some file systems keep no blocks for them.
+			// Not zeros, for which some file systems allocate no blocks.
 			await writeFile(reserve.#path, Buffer.alloc(DiskReserve.bytes, 0x5a));
 			return reserve;
 		} catch (error) {

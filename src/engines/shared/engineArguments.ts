@@ -6,22 +6,22 @@ export type EngineArguments =
 			readonly kind: 'run';
 			/** The run directory. */
 			readonly run: string;
-			/** Continue an earlier attempt in place. */
+			/** Whether to continue an earlier attempt in place. */
 			readonly resume: boolean;
-			/** A new run that starts from this checkpoint folder of another one. */
+			/** Checkpoint folder of another run to start a new run from. */
 			readonly parentCheckpoint: string | null;
 	  }
 	| {
 			readonly kind: 'serve';
 			readonly checkpoint: string;
-			/** Ends when its standard input does: with the program that started it, however that ends. */
+			/** Whether to end with standard input, and hence with the program that started it, however that ends. */
 			readonly untilInputEnds: boolean;
 	  };
 
 export const engineUsage =
 	'Usage: engine --run <run folder> [--resume | --parent-checkpoint <checkpoint folder>], or engine --serve <checkpoint folder> [--until-input-ends].';
 
-/** Reads the engine's command line (without node and script). Throws `invalid`. */
+/** Parses the command line of the engine (without node and script). Throws `invalid`. */
 export function parseEngineArguments(argv: readonly string[], cwd: string): EngineArguments {
 	const values = new Map<string, string>();
 	let resume = false;

@@ -1,15 +1,17 @@
 import { Failure } from '../../base/failure.ts';
 import { type EngineArguments, parseEngineArguments } from './engineArguments.ts';
 
-/** An engine at work in this process. */
+/** An engine running in this process. */
 export interface EngineProcess {
-	/** Asks the run to end; it finishes its batch first. */
+	/** Requests the run to stop; it finishes its batch first. */
 	stop(): void;
-	/** The exit status: 0 finished or stopped, 2 refused or failed for a reason that the user can act on, 1 a fault. */
+	/**
+	 * The exit status: 0 finished or stopped, 2 rejected or failed for a reason that the user can fix, 1 program error.
+	 */
 	readonly exit: Promise<number>;
-	/** Ends the run because of an error from outside of its course. */
+	/** Ends the run because of an external error. */
 	crash(error: unknown): void;
-	/** Ends at once what would outlive this process. Not to be waited for. */
+	/** Immediately kills child processes that would outlive this one. Synchronous. */
 	abandon?(): void;
 }
 
@@ -34,7 +36,7 @@ function listen(engine: EngineProcess): void {
 	let asked = false;
 	const stop = () => {
 		if (asked) {
-			// Who asks twice does not want to wait; what is on disk is whole at any moment. An orderly exit would wait for
+			// A second request means do not wait; files on disk are consistent at any moment. An orderly exit would wait for
 			// the compute threads.
 			engine.abandon?.();
 			process.removeAllListeners('SIGTERM');
@@ -46,7 +48,7 @@ function listen(engine: EngineProcess): void {
 	};
 	process.on('SIGTERM', stop);
 	process.on('SIGINT', stop);
-	// A run outlives the terminal that it was started from.
+	// A run outlives the terminal that started it.
 	process.on('SIGHUP', () => undefined);
 	process.on('uncaughtException', (error) => engine.crash(error));
 	process.on('unhandledRejection', (error) => engine.crash(error));

@@ -25,65 +25,68 @@ import { StepGate } from './stepGate.ts';
 
 export type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
 
-/** What tells one engine from another, whose runs are otherwise alike. */
+/** What distinguishes one engine from another. */
 export interface EngineKind {
 	readonly name: EngineName;
-	/** What a run's numbers depend on and is known before its start. */
+	/** Versions that affect the numbers of a run and are known before its start. */
 	versions(): Record<string, string>;
-	/** Additions to `policy/generate` that it will have; heads are told when they are there. */
+	/** Extensions of `policy/generate` that it will support; those of heads are added when they exist. */
 	readonly extensions: readonly string[];
 	readonly heads: boolean;
 	open(run: OpenedRun): Training;
 }
 
-/** The part of an engine that computes. */
+/** The computing part of an engine. */
 export interface Training {
-	/** null until it is known where the run stands. */
+	/** null until the position of the run is known. */
 	readonly progress: Progress | null;
-	/** null until the weights are there. */
+	/** null until the weights exist. */
 	readonly policy: PolicyAnswers | null;
-	/** From the start to the end of the run. Throws what goes wrong. */
+	/** Runs from start to end. Throws on errors. */
 	train(): Promise<OrderlyEnd>;
-	/** Ends what computes in other processes, before device and lock are given back. */
+	/** Stops computation in other processes, before device and lock are released. */
 	halt?(): Promise<void>;
-	/** Gives back everything; nothing of it is left behind. */
+	/** Releases all resources. */
 	dispose(): Promise<void>;
-	/** Ends at once what would outlive this process. */
+	/** Immediately kills child processes that would outlive this one. */
 	abandon?(): void;
 }
 
-/** Where a run goes on. */
+/** Where a run continues. */
 export interface StartPoint {
-	/** Folder of the checkpoint. */
+	/** Checkpoint folder. */
 	readonly folder: string;
-	/** Whether it is the run's own. */
+	/** Whether it belongs to this run. */
 	readonly own: boolean;
 }
 
-/** A run whose lock is held, whose recipe and reward copies are checked and whose control endpoint answers. */
+/** A run with its lock held, recipe and reward copies checked, and control endpoint answering. */
 export interface OpenedRun {
 	readonly folder: string;
 	readonly resume: boolean;
 	readonly recipe: ResolvedRecipe;
-	/** recipe.json as it is. */
+	/** The contents of recipe.json. */
 	readonly recipeValue: unknown;
 	readonly writer: RunWriter;
 	readonly gate: StepGate;
-	/** What clients may ask, for those that come on another way than the endpoint. */
+	/** The requests of clients, for connections other than the endpoint. */
 	readonly controls: ControlHandlers;
 	/** Their processes start while data, checkpoint and model are read. */
 	readonly rewards: RunRewards;
-	/** Keeps the hash of the data, or holds it against that of the run's beginning. */
+	/** Records the hash of the data, or compares it with the recorded one. */
 	settleData(hash: string): Promise<void>;
-	/** The newest own checkpoint of a resume, or the one that the run branches off from; null: from the recipe's beginning. */
+	/** The run's own newest checkpoint when resuming, or the one it branches from; null: start from the recipe. */
 	startPoint(): Promise<StartPoint | null>;
-	/** Waits until no other run computes on the device. True: the run was told to stop before its turn came. */
+	/** Waits until no other run uses the device. Returns true if the run was stopped while waiting. */
 	waitForDevice(device: string, inWords: string): Promise<boolean>;
-	/** Tells clients that the files of the run have news. */
+	/** Notifies clients that files of the run have changed. */
 	changed(): void;
 }
 
-/** Runs one run directory from start-up to its end. Every failure ends in run.json and as one sentence on stderr. */
+/**
+ * Runs one run directory from start to end. Every failure is recorded in run.json and printed as one sentence on
+ * stderr.
+ */
 export function runWith(kind: EngineKind, args: RunArguments): EngineProcess {
 	const gate = new StepGate();
 	const crashed = deferred<never>();
@@ -110,7 +113,7 @@ class EngineRun {
 	#device: FileLock | null = null;
 	#training: Training | null = null;
 	#rewards: RunRewards | null = null;
-	/** Told to resume, and there is something to resume. */
+	/** Whether to resume, and there is something to resume. */
 	#resume = false;
 
 	constructor(kind: EngineKind, args: RunArguments, gate: StepGate, crash: Promise<never>) {
@@ -126,7 +129,7 @@ class EngineRun {
 	}
 
 	async run(): Promise<number> {
-		// Nothing else may keep the process alive while it is paused.
+		// Keeps the process alive while it is paused.
 		const alive = setInterval(() => undefined, 1 << 30);
 		try {
 			const writer = await this.#open();
@@ -141,7 +144,9 @@ class EngineRun {
 		}
 	}
 
-	/** Takes the lock. What the recipe lacks is said in run.json, so the record is made before it is read. */
+	/**
+	 * Takes the lock. Faults of the recipe are recorded in run.json, so the record is created before the recipe is read.
+	 */
 	async #open(): Promise<RunWriter> {
 		const { run, resume } = this.#args;
 		const isThere = await hasRecord(run);
@@ -275,7 +280,7 @@ class EngineRun {
 
 	async #end(writer: RunWriter, status: OrderlyEnd): Promise<void> {
 		const step = this.#training?.progress?.step ?? writer.record.step;
-		// Before the record says so: of a run that has ended nothing is resumed, so nothing would remove it.
+		// Before the final record: an ended run is not resumed, so nothing else would remove it.
 		await this.#reserve?.release();
 		await writer.appendEvent({ type: status, step });
 		await writer.updateRecord({ status, step, pause: undefined });
@@ -288,7 +293,7 @@ class EngineRun {
 		process.stderr.write(`${failure.toString()}\n`);
 		this.#gate.close(new Failure('unavailable', `The run has ended: ${failure.message}`));
 		if (writer) {
-			// Makes room for the last words on a full disk.
+			// Frees space for the final record on a full disk.
 			await this.#reserve?.release();
 			if (failure.reason === 'internal') writer.log(error instanceof Error ? `${error.stack}` : failure.message);
 			const { reason, message, action } = failure.toJSON();
@@ -299,7 +304,7 @@ class EngineRun {
 				pause: undefined,
 				error: { reason, message, ...(action ? { action } : {}) },
 			} as const;
-			// Closed with the last words in one go: training that is still under way must not write after them.
+			// Closed together with the final record: training still in progress must not write after it.
 			await Promise.allSettled([
 				writer.updateRecord(record),
 				writer.appendEvent({ type: 'crashed', reason, message, step }),

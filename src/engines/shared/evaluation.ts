@@ -5,7 +5,7 @@ import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { judgeOutcomes } from './judgeOutcomes.ts';
 
 export interface EvaluationSettings {
-	/** Names its files and metrics: `heldout`. */
+	/** Prefix of its files and metrics: `heldout`. */
 	readonly name: string;
 	readonly problems: number;
 	readonly samples: number;
@@ -18,14 +18,14 @@ export interface Evaluation {
 	readonly lines: readonly EvaluationLine[];
 }
 
-/** One completion of an evaluation, before it was judged. */
+/** One unjudged completion of an evaluation. */
 export interface EvaluatedSample extends ScoreRow {
-	/** Place of its problem in the evaluation. */
+	/** Index of its problem in the evaluation. */
 	readonly problem: number;
 	readonly sample: number;
 }
 
-/** Judges the completions of one evaluation, portion by portion. Those to which accuracy does not apply are left out. */
+/** Judges the completions of one evaluation in chunks. Those to which accuracy does not apply are skipped. */
 export class EvaluationJudge {
 	readonly #rewards: Pick<RecipeScorers, 'accuracy' | 'reload'>;
 	readonly #step: number;

@@ -1,7 +1,7 @@
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { describeFailures, type RewardFailures } from './scoreBatch.ts';
 
-/** Why a run pauses before a batch whose rewards failed, and what a person can do. */
+/** Explains why a run pauses before a batch whose rewards failed, and what the user can do. */
 export function explainHold(
 	failures: RewardFailures,
 	{ rewards }: Pick<ResolvedRecipe, 'rewards'>,

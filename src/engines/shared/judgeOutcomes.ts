@@ -2,7 +2,10 @@ import { Failure } from '../../base/failure.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 
-/** Right (1), wrong (0) or not to be judged (null), by the run's accuracy. `unavailable` when that cannot be had. */
+/**
+ * Correct (1), incorrect (0) or not applicable (null), by the accuracy of the run. Throws `unavailable` if it cannot be
+ * measured.
+ */
 export async function judgeOutcomes(
 	{ rewards }: { readonly rewards: Pick<RecipeScorers, 'accuracy' | 'reload'> },
 	rows: readonly ScoreRow[],

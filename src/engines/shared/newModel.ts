@@ -12,7 +12,7 @@ export interface NewModel {
 	readonly tokenizer: Tokenizer;
 }
 
-/** The vocabulary that template and data need. */
+/** The vocabulary needed for template and data. */
 export function vocabularyFor(
 	recipe: Pick<ResolvedRecipe, 'template'>,
 	source: ProblemSource,
@@ -22,13 +22,16 @@ export function vocabularyFor(
 	return buildTokenizer(recipe.template, characters);
 }
 
-/** A tag in a text is one token, and its characters need no place of their own. */
+/** A tag in a text is one token, and its characters need not be in the vocabulary. */
 function* withoutTags(texts: readonly string[], template: ResolvedRecipe['template']): Generator<string> {
 	const tags = templateTags(template).sort((a, b) => b.length - a.length);
 	for (const text of texts) yield tags.reduce((rest, tag) => rest.split(tag).join(''), text);
 }
 
-/** Sizes and vocabulary of a model that a recipe asks for by sizes. @param texts besides those of the dataset */
+/**
+ * Sizes and vocabulary of a new model.
+ * @param texts besides those of the dataset
+ */
 export function newModel(
 	recipe: Pick<ResolvedRecipe, 'template' | 'stages'>,
 	wanted: Exclude<ResolvedRecipe['model'], { path: string }>,
@@ -41,7 +44,7 @@ export function newModel(
 	return { tokenizer, shape: { vocabulary: tokenizer.size, context, width, heads, layers, feedForward } };
 }
 
-/** Tokens that the recipe's longest sequence needs. */
+/** Tokens of the longest sequence of the recipe. */
 function contextNeeded(
 	{ template, stages }: Pick<ResolvedRecipe, 'template' | 'stages'>,
 	source: ProblemSource,

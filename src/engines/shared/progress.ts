@@ -1,21 +1,21 @@
 import type { Hyperparameters } from '../../protocol/control.ts';
 
 /**
- * Where a run stands. Everything random is a function of the recipe's seed and of these counters (and of the problem
- * feed's cursor), so they are the random state that a checkpoint holds.
+ * The position of a run. All randomness is a function of the recipe's seed and of these counters (and of the cursor of
+ * the problem feed), so they are the random state stored in a checkpoint.
  */
 export interface Progress {
-	/** Optimizer updates done, over all stages. */
+	/** Optimizer updates so far, over all stages. */
 	step: number;
-	/** The stage that the next update belongs to. */
+	/** The stage of the next update. */
 	stageIndex: number;
-	/** Updates that this stage has had. */
+	/** Updates of this stage so far. */
 	stageStep: number;
-	/** Tokens trained on (sft) or of prompts and completions sampled (grpo), as TRL's `num_tokens`. */
+	/** Tokens trained on (sft), or prompt and completion tokens sampled (grpo), as in TRL's `num_tokens`. */
 	tokens: number;
 	/** Generation batches sampled, over all stages. */
 	generations: number;
-	/** Changes of hyper-parameters in force; they end with the stage. */
+	/** Hyperparameter changes in effect; they end with the stage. */
 	hyperparameters: Hyperparameters;
 	/** The best held-out accuracy so far. */
 	best: { step: number; accuracy: number } | null;

@@ -4,24 +4,24 @@ import type { RunWriter } from '../../runs/runWriter.ts';
 import { explainHold } from './holdExplanation.ts';
 import { describeFailures, type RewardFailures } from './scoreBatch.ts';
 
-/** Tells people what the rewards of a run print and how they fail: in the log, in events and in the reason of a pause. */
+/** Reports output and failures of rewards: in the log, in events, and in the reason of a pause. */
 export class RewardWatch {
 	readonly #recipe: Pick<ResolvedRecipe, 'rewards' | 'scoring'>;
 	readonly #writer: RunWriter;
 	readonly #step: () => number;
-	/** By reward: how many batches it has failed in, without stopping the run. */
+	/** By reward: number of batches with failures that did not stop the run. */
 	readonly #failing = new Map<string, number>();
-	/** Characters of output of rewards that still go to the log. */
+	/** Remaining characters of reward output for the log. */
 	#outputRoom = 1 << 20;
 
-	/** @param step the updates done, now */
+	/** @param step returns the number of updates so far */
 	constructor(recipe: Pick<ResolvedRecipe, 'rewards' | 'scoring'>, writer: RunWriter, step: () => number) {
 		this.#recipe = recipe;
 		this.#writer = writer;
 		this.#step = step;
 	}
 
-	/** The reward that failed on more rows than the recipe goes on with. */
+	/** The reward that failed on more rows than the recipe allows. */
 	tooMany(failures: readonly RewardFailures[]): RewardFailures | undefined {
 		return failures.find(({ failed, rows }) => failed > this.#recipe.scoring.pauseAbove * rows);
 	}
@@ -38,7 +38,7 @@ export class RewardWatch {
 		this.#writer.log(`output of the reward "${reward}":\n${kept.join('\n')}`);
 	}
 
-	/** The metric tells every batch; a person is told at powers of two. */
+	/** The metric covers every batch; messages are limited to powers of two. */
 	noteFailures(failures: RewardFailures): void {
 		const { column } = failures;
 		const batches = (this.#failing.get(column) ?? 0) + 1;
@@ -48,7 +48,7 @@ export class RewardWatch {
 		this.#alert('warning', failures, `${describeFailures(failures)}${more}`);
 	}
 
-	/** Why the run pauses. */
+	/** The reason of the pause. */
 	hold(failures: RewardFailures): NonNullable<RunRecord['pause']> {
 		const { message, action } = explainHold(failures, this.#recipe, this.#step());
 		this.#alert('error', failures, `${message} ${action}`);

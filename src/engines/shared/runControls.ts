@@ -6,17 +6,17 @@ import type { StepGate } from './stepGate.ts';
 
 export interface RunControlOptions {
 	readonly gate: StepGate;
-	/** The run as it is now. */
+	/** The current record of the run. */
 	status(): RunRecord;
-	/** null until the weights are there. */
+	/** null until the weights exist. */
 	policy(): PolicyAnswers | null;
-	/** Whether the engine has heads that give values. */
+	/** Whether the engine has value heads. */
 	readonly heads: boolean;
-	/** Resolves when the run has ended and said so in its record. */
+	/** Resolves when the run has ended and recorded it. */
 	readonly ended: Promise<void>;
 }
 
-/** The requests that the engine of a run answers; each answer comes when what was asked for has happened. */
+/** Requests answered by the engine of a run; each is answered once it has taken effect. */
 export function runControls(options: RunControlOptions): ControlHandlers {
 	const { gate, status } = options;
 	const policy = (): PolicyAnswers => {
@@ -45,7 +45,7 @@ export function runControls(options: RunControlOptions): ControlHandlers {
 	};
 }
 
-/** `policy/*` alone: what an engine answers that serves a checkpoint. */
+/** `policy/*` only, as answered by an engine that serves a checkpoint. */
 export function policyControls(policy: () => PolicyAnswers, heads: boolean): ControlHandlers {
 	return {
 		'policy/generate': async (params, signal) => policy().generate(params, signal),

@@ -23,64 +23,64 @@ export interface CourseOptions {
 	readonly writer: RunWriter;
 	readonly gate: StepGate;
 	readonly progress: Progress;
-	/** What an earlier attempt recorded. */
+	/** Records of an earlier attempt. */
 	readonly past: Past;
-	/** The step that the run directory has a checkpoint of, if this attempt starts from it. */
+	/** The step of the run's own checkpoint that this attempt starts from, if any. */
 	readonly checkpointAt: number | null;
-	/** The files of the run have news. */
+	/** Called when files of the run change. */
 	onChanged(): void;
 }
 
-/** One optimizer update that has happened. */
+/** One completed optimizer update. */
 export interface UpdateReport {
 	readonly metrics: Metrics;
-	/** The last update of its batch; only there a run is evaluated, checkpointed, paused or ended. */
+	/** Whether it is the last update of its batch; only there a run is evaluated, checkpointed, paused or ended. */
 	readonly batchEnds: boolean;
-	/** Updates done before the batch. */
+	/** Number of updates before the batch. */
 	readonly batchStart: number;
-	/** What is measured in place of held-out accuracy, where the policy stays as it is. */
+	/** Replaces held-out accuracy in stages that freeze the policy. */
 	evaluate?(): Promise<Metrics>;
-	/** What is measured beside held-out accuracy, whenever that is. */
+	/** Measured in addition to held-out accuracy. */
 	also?(): Promise<Metrics>;
 }
 
-/** What a stage's loop does next. */
+/** What the loop of a stage does next. */
 export type Verdict = 'next' | 'stage-over' | 'stop';
 
-/** Stages that tell what they start from, where the stage before did not measure it. */
+/** Stages that evaluate at their start, unless the previous stage already did. */
 const measuredBefore: readonly ResolvedStage['type'][] = ['grpo', 'ppo', 'rloo', 'dpo'];
 
-/** Whether a multiple of `every` lies in (before, step]. */
+/** Whether (before, step] contains a multiple of `every`. */
 function passedMultiple(before: number, step: number, every: number): boolean {
 	return Math.floor(step / every) > Math.floor(before / every);
 }
 
-/** run.json need not be rewritten at every step of a fast run: a reader has the metrics. */
+/** run.json need not be rewritten at every step of a fast run, because readers have the metrics. */
 const recordIntervalMs = 1000;
 
-/** So long after an update has been booked its answer is on its way, in milliseconds. */
+/** Milliseconds after recording an update until its answer is sent. */
 const answerMs = 3;
 
 /**
- * The course of a run, whoever computes: what happens around the updates, in one order, so that a resume repeats it
- * exactly. Who computes measures and fills checkpoints.
+ * The sequence of events around updates, shared by all engines, in a fixed order so that a resume repeats it exactly.
+ * Subclasses compute, measure and fill checkpoints.
  */
 export abstract class RunCourse implements GateHooks {
 	readonly progress: Progress;
 	readonly watch = new Stopwatch();
 	protected readonly options: CourseOptions;
 	protected readonly rewardWatch: RewardWatch;
-	/** Of the update that is to be booked next: its rollouts, on their way to the disk or to be brought there. */
+	/** Rollouts of the next update: being written, or yet to be written. */
 	#rollouts: Promise<void> | (() => Promise<void>) = Promise.resolve();
-	/** Everything of the updates that were booked. */
+	/** Everything of the recorded updates. */
 	#booked: Promise<void> = Promise.resolve();
 	#replay: readonly RecordedChange[];
-	/** Why the run pauses by itself; null: it does not. */
+	/** Why the run pauses by itself; null if it does not. */
 	#hold: RunRecord['pause'] | null = null;
 	#recorded = 0;
-	/** The step whose checkpoint is there. */
+	/** The step of the latest checkpoint. */
 	#checkpointAt: number | null;
-	/** Of the last held-out evaluation of this process. */
+	/** Accuracy of the last held-out evaluation in this process. */
 	#accuracy: number | null = null;
 
 	constructor(options: CourseOptions) {
@@ -91,24 +91,24 @@ export abstract class RunCourse implements GateHooks {
 		this.#checkpointAt = options.checkpointAt;
 	}
 
-	/** Accuracy of the current weights; training does not notice it. */
+	/** Accuracy of the current weights; does not affect training. */
 	protected abstract evaluate(settings: EvaluationSettings): Promise<Evaluation>;
-	/** Writes everything that a resume needs into an empty folder, state.json included. */
+	/** Writes everything a resume needs into an empty folder, including state.json. */
 	protected abstract fillCheckpoint(folder: string): Promise<void>;
-	/** Before the first update of a new stage. */
+	/** Called before the first update of a new stage. */
 	protected abstract prepareStage(stage: ResolvedStage): void;
 
-	/** The stage of the next update, as the recipe has it. */
+	/** The stage of the next update, according to the recipe. */
 	protected stage(): ResolvedStage {
 		return this.options.recipe.stages[this.progress.stageIndex] as ResolvedStage;
 	}
 
-	/** The same with the changes that people made. */
+	/** The same with the user's changes. */
 	protected stageInForce(): ResolvedStage {
 		return { ...this.stage(), ...this.progress.hyperparameters } as ResolvedStage;
 	}
 
-	/** Steps over stages that have had all their updates: a checkpoint of another recipe may lie beyond this one's. */
+	/** Skips stages that have had all their updates: a checkpoint of another recipe may be beyond this one. */
 	protected skipFinishedStages(): void {
 		const { progress, options } = this;
 		while (progress.stageIndex < options.recipe.stages.length && progress.stageStep >= this.stage().steps) {
@@ -117,9 +117,10 @@ export abstract class RunCourse implements GateHooks {
 	}
 
 	/**
-	 * Books an update: metrics to disk, then (at the end of a batch) evaluation, checkpoint and requests from outside.
-	 * Whoever computes goes on while the lines of an update are flushed, one update ahead at most; a disk that takes no more
-	 * is told at the next update, and before anything that builds on them: a checkpoint, a pause, the end of a stage or run.
+	 * Records an update: writes metrics, then (at the end of a batch) evaluates, checkpoints and handles external
+	 * requests. Computation continues while the lines of an update are flushed, at most one update ahead; a full disk is
+	 * reported at the next update, and before anything that depends on it: a checkpoint, a pause, the end of a stage or
+	 * run.
 	 */
 	async endUpdate({ metrics, batchEnds, batchStart, evaluate: measure, also }: UpdateReport): Promise<Verdict> {
 		const { progress, watch, options } = this;
@@ -161,15 +162,15 @@ export abstract class RunCourse implements GateHooks {
 		return verdict === 'next' && stageEnds !== null ? 'stage-over' : verdict;
 	}
 
-	/** Starts writing rollouts under the step that they feed first; they are booked with it. */
+	/** Starts writing rollouts under the step that uses them first; they are recorded with it. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void {
 		const written = this.options.writer.writeRollouts(step, lines);
-		// Awaited with the update; until then a failure is not unhandled.
+		// Awaited with the update; a failure before that is not unhandled.
 		written.catch(() => undefined);
 		this.#rollouts = written;
 	}
 
-	/** The same where whoever computes waits for an answer to the update: their file is made when that is on its way. */
+	/** The same if the computation waits for the answer to the update: the file is created after the answer is sent. */
 	protected keepRollouts(step: number, file: () => Uint8Array): void {
 		this.#rollouts = () => this.options.writer.writeRollouts(step, file());
 	}
@@ -178,7 +179,7 @@ export abstract class RunCourse implements GateHooks {
 		const rollouts = this.#rollouts;
 		this.#rollouts = Promise.resolve();
 		const line = this.#lineOf(stage, values);
-		// Queued behind its rollouts: whoever sees a step finds them.
+		// Queued after its rollouts, so that they exist when a step becomes visible.
 		const both = (started: Promise<void>) => Promise.all([started, this.#appendLine(line)]);
 		const booked = typeof rollouts === 'function' ? pause(answerMs).then(() => both(rollouts())) : both(rollouts);
 		this.#booked = booked.then(() => undefined);
@@ -196,7 +197,7 @@ export abstract class RunCourse implements GateHooks {
 		const { writer, onChanged } = this.options;
 		const hold = this.#hold;
 		const { step } = this.progress;
-		// The event first, here and where it goes on: who reads the new status finds what happened.
+		// The event comes first, here and on continue: readers of the new status find it.
 		await writer.appendEvent({ type: 'paused', ...(hold === null ? {} : { because: 'rewards' }), step });
 		await writer.updateRecord({ status: 'paused', step, ...(hold === null ? {} : { pause: hold }) });
 		onChanged();
@@ -213,7 +214,7 @@ export abstract class RunCourse implements GateHooks {
 		await this.#booked;
 		const { progress } = this;
 		const { writer, recipe, onChanged } = this.options;
-		// The weights have not changed since: replays take care of changed hyper-parameters.
+		// The weights have not changed since; replays cover changed hyperparameters.
 		if (this.#checkpointAt === progress.step) {
 			const last = (await writer.listCheckpoints()).find(({ step }) => step === progress.step);
 			if (last) return last.path;
@@ -251,7 +252,7 @@ export abstract class RunCourse implements GateHooks {
 		return fromStep;
 	}
 
-	/** Pauses before a batch whose rewards failed on too many rows, until a person wants it tried again. */
+	/** Pauses before a batch whose rewards failed on too many rows, until the user continues. */
 	async holdBatch(failures: RewardFailures): Promise<Verdict> {
 		this.#hold = this.rewardWatch.hold(failures);
 		this.options.gate.hold();
@@ -263,7 +264,7 @@ export abstract class RunCourse implements GateHooks {
 		}
 	}
 
-	/** Does what was asked for between batches. */
+	/** Handles requests between batches. */
 	async openGate(): Promise<Verdict> {
 		const isDue = (change: RecordedChange) => change.fromStep <= this.progress.step + 1;
 		for (const { changes } of this.#replay.filter(isDue)) {
@@ -278,7 +279,7 @@ export abstract class RunCourse implements GateHooks {
 	protected async beginStage(stage: ResolvedStage): Promise<void> {
 		const { progress } = this;
 		const { recipe, writer, past, onChanged } = this.options;
-		// An upper bound: stages that ended early by a measured quantity have made it smaller.
+		// An upper bound: stages that ended early through a measurement have reduced it.
 		const left = recipe.stages.slice(progress.stageIndex).reduce((sum, { steps }) => sum + steps, 0);
 		const totalSteps = progress.step - progress.stageStep + left;
 		await writer.updateRecord({ stage: stage.type, status: 'running', step: progress.step, totalSteps });
@@ -296,7 +297,7 @@ export abstract class RunCourse implements GateHooks {
 	async #evaluateBefore(stage: ResolvedStage): Promise<void> {
 		if (this.progress.evaluatedAt === this.progress.step) return;
 		const { metrics } = await this.#evaluate(this.#heldOut());
-		// A stage before that measures something else has told of this step; the evaluation's own file tells the rest.
+		// An earlier stage with another measure has already reported this step; the evaluation file has the rest.
 		if (this.options.writer.lastMetricsStep >= this.progress.step) return;
 		await this.#writeLine(stage.type, { ...metrics, ...this.watch.take() });
 	}
@@ -312,7 +313,7 @@ export abstract class RunCourse implements GateHooks {
 		return { name: 'heldout', problems, samples, temperature };
 	}
 
-	/** The stage's own measure, where it has one, as often as held-out accuracy; else that. */
+	/** The stage's own measure, if any, as often as held-out accuracy; otherwise held-out accuracy. */
 	async #measureIfDue(
 		stage: ResolvedStage,
 		stageEnds: boolean,
@@ -326,8 +327,9 @@ export abstract class RunCourse implements GateHooks {
 	}
 
 	/**
-	 * Held-out accuracy every `evaluate.every` steps, or every `until.every` in a stage that ends by it, and at the end of
-	 * a stage. A stage whose `until` asks for other settings than `evaluate` has its own measure beside it, `eval/until`.
+	 * Measures held-out accuracy every `evaluate.every` steps, or every `until.every` in a stage that ends by it, and at
+	 * the end of a stage. A stage whose `until` has different settings than `evaluate` also has its own measure,
+	 * `eval/until`.
 	 */
 	async #evaluateIfDue(
 		stage: ResolvedStage,
@@ -392,7 +394,7 @@ export abstract class RunCourse implements GateHooks {
 		const now = performance.now();
 		if (now - this.#recorded >= recordIntervalMs) {
 			this.#recorded = now;
-			// Not waited for: it says nothing that the metrics do not, and a full disk shows there.
+			// Not awaited: it adds nothing to the metrics, which also report a full disk.
 			writer.updateRecord({ step: line.step }).catch(() => undefined);
 		}
 		onChanged();

@@ -8,27 +8,30 @@ import { listCheckpoints, readEvents, readMetricsEnd } from '../../runs/runReade
 import type { RunWriter } from '../../runs/runWriter.ts';
 import type { Progress } from './progress.ts';
 
-/** A change of hyper-parameters that an earlier attempt recorded. */
+/** A hyperparameter change recorded by an earlier attempt. */
 export interface RecordedChange {
 	readonly fromStep: number;
 	readonly changes: Hyperparameters;
 }
 
-/** What an earlier attempt of a run left behind. */
+/** What an earlier attempt of a run left. */
 export interface Past {
 	/** Changes that this attempt repeats at their steps. */
 	readonly replay: readonly RecordedChange[];
-	/** The stage that events.jsonl already says was begun at the step where this attempt starts. */
+	/** The stage whose start is already recorded in events.jsonl at the step where this attempt starts. */
 	readonly announcedStage: number | null;
-	/** Held-out accuracy in the line of the step where the attempt starts; null: measured on nothing; undefined: not measured. */
+	/**
+	 * Held-out accuracy in the line of the step where the attempt starts; null: measured on no problem; undefined: not
+	 * measured.
+	 */
 	readonly accuracy: number | null | undefined;
 }
 
 export const nothingBefore: Past = { replay: [], announcedStage: null, accuracy: undefined };
 
 /**
- * Sets aside what an earlier attempt did after the step where this one starts, and reads what it recorded.
- * @param step of the checkpoint; null: there was none, and the run starts again
+ * Sets aside what an earlier attempt did after the step where this one starts, and reads its records.
+ * @param step of the checkpoint; null if there was none, and the run starts again
  */
 export async function takeUp(writer: RunWriter, checkpoint: number | null): Promise<Past> {
 	const run = writer.folder;
@@ -49,7 +52,7 @@ export async function takeUp(writer: RunWriter, checkpoint: number | null): Prom
 	};
 }
 
-/** An evaluation that the line of the first step already tells is not made again. */
+/** An evaluation already recorded in the line of the first step is not repeated. */
 export function recallAccuracy({ accuracy }: Past, progress: Progress): void {
 	if (accuracy === undefined || progress.evaluatedAt !== null) return;
 	progress.evaluatedAt = progress.step;
@@ -58,7 +61,9 @@ export function recallAccuracy({ accuracy }: Past, progress: Progress): void {
 	}
 }
 
-/** A new run from another's checkpoint: says whose, and keeps its changed hyper-parameters where they are seen. */
+/**
+ * Starts a new run from another run's checkpoint: records its origin, and keeps its changed hyperparameters visible.
+ */
 export async function adopt(
 	writer: RunWriter,
 	progress: Progress,
@@ -72,7 +77,7 @@ export async function adopt(
 	}
 }
 
-/** Checkpoint folders that are not whole, by name. */
+/** Names of incomplete checkpoint folders. */
 async function damagedCheckpoints(run: string): Promise<string[]> {
 	const whole = new Set((await listCheckpoints(run)).map(({ step }) => stepName(step)));
 	const names = await readdir(join(run, runFiles.checkpoints)).catch(() => []);

@@ -7,20 +7,23 @@ import { openRewardHosts } from '../../rewards/openRewardHosts.ts';
 import type { RewardHosts } from '../../rewards/rewardHosts.ts';
 import { rewardCopyPath } from '../../runs/rewardCopies.ts';
 
-/** How long the end of a run waits for its hosts to be gone, in milliseconds. They end with it in any case. */
+/** Milliseconds that the end of a run waits for its reward hosts to exit. They end with it in any case. */
 const farewellMs = 1000;
 
 /** The rewards of a run: its own copies, in processes that end with the engine. */
 export class RunRewards extends Disposable {
-	/** Rejects, and leaves no process behind, when a reward file is bad; or with `cancelled` after `dispose`. */
+	/** Rejects, leaving no process behind, if a reward file is bad; or with `cancelled` after `dispose`. */
 	readonly loaded: Promise<RecipeScorers>;
 	#hosts: RewardHosts | null = null;
 
-	/** Starts the hosts at once. The copies have been checked before. @param signal ends the loading, not what is loaded */
+	/**
+	 * Starts the hosts immediately. The copies must have been checked.
+	 * @param signal aborts the loading, not what is loaded
+	 */
 	constructor(run: string, recipe: ResolvedRecipe, signal?: AbortSignal) {
 		super();
 		this.loaded = this.#load(run, recipe, signal);
-		// Waited for later; until then a failure is not unhandled.
+		// Awaited later; a failure before that is not unhandled.
 		this.loaded.catch(() => undefined);
 	}
 
@@ -38,7 +41,7 @@ export class RunRewards extends Disposable {
 		});
 	}
 
-	/** Ends the hosts and waits for that. */
+	/** Stops the hosts and waits for them. */
 	async close(): Promise<void> {
 		this.dispose();
 		await Promise.race([this.#hosts?.closed(), new Promise((resolve) => setTimeout(resolve, farewellMs))]);

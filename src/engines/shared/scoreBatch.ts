@@ -3,21 +3,21 @@ import type { ScoreError, ScoreRow } from '../../protocol/scorer.ts';
 import type { RewardScorer } from '../../rewards/createScorers.ts';
 import type { RunnerScore } from '../../rewards/rewardRunner.ts';
 
-/** What a row earned. */
+/** The scores of a row. */
 export interface RowScore {
-	/** By column; null: does not apply, or failed. */
+	/** By column; null: not applicable, or failed. */
 	readonly rewards: Readonly<Record<string, number | null>>;
-	/** By column, why it failed; null: nothing did. */
+	/** By column, the error; null if there is none. */
 	readonly errors: Readonly<Record<string, string>> | null;
-	/** The weighted sum; null: no reward applied, or one of them failed, so that nobody knows the sum. */
+	/** Weighted sum; null if no reward applied, or one of them failed, so that the sum is unknown. */
 	readonly reward: number | null;
 }
 
-/** How one reward failed on a batch. */
+/** The failures of one reward on a batch. */
 export interface RewardFailures {
 	readonly column: string;
 	readonly file: string | null;
-	/** Rows without a value, of how many. */
+	/** Rows without a value, and all rows. */
 	readonly failed: number;
 	readonly rows: number;
 	readonly first: ScoreError;
@@ -26,24 +26,24 @@ export interface RewardFailures {
 export interface BatchScore {
 	readonly rows: readonly RowScore[];
 	readonly failures: readonly RewardFailures[];
-	/** What the rewards printed, by column. */
+	/** Output of the rewards, by column. */
 	readonly output: ReadonlyMap<string, readonly string[]>;
-	/** What Python rewards gave to TRL's `log_metric`, by its name. */
+	/** Values passed by Python rewards to TRL's `log_metric`, by name. */
 	readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Of the names that rewards give to metrics: so many of a batch, so long. */
+/** Max number and length of metric names from rewards in a batch. */
 const mostMetrics = 50;
 const longestName = 100;
-/** What else a line of metrics.jsonl holds. */
+/** Other keys of a line of metrics.jsonl. */
 const reservedNames = ['step', 'time', 'stage', '__proto__'];
 
-/** Longest message that a rollout carries, in UTF-16 code units. */
+/** Max length of an error message in a rollout, in UTF-16 code units. */
 const longestMessage = 500;
 
 /**
- * Scores a batch with every reward, those of different processes side by side. Rejects with `cancelled` alone.
- * @param known columns that somebody else has computed, one value a row
+ * Scores a batch with every reward, different processes in parallel. Rejects only with `cancelled`.
+ * @param known columns computed elsewhere, one value per row
  */
 export async function scoreBatch(
 	scorers: readonly RewardScorer[],
@@ -96,7 +96,7 @@ export async function scoreBatch(
 	};
 }
 
-/** A sentence for people: which reward, on how many rows, why, and where. */
+/** Describes failures in a sentence: the reward, the number of rows, the reason, and the place. */
 export function describeFailures({ column, file, failed, rows, first }: RewardFailures): string {
 	const line = first.line === undefined ? '' : `, line ${first.line}`;
 	const where = file === null ? '' : ` (${file}${line})`;

@@ -2,14 +2,14 @@ import { type Deferred, deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
 
-/** What the training side does when a request reaches its moment. */
+/** Callbacks of training when a request is carried out. */
 export interface GateHooks {
-	/** Training stands still; records it. */
+	/** Training is paused; records it. */
 	paused(): Promise<void>;
 	continued(): Promise<void>;
 	/** Writes a checkpoint of this moment; returns its folder. */
 	checkpoint(): Promise<string>;
-	/** Takes the changes over from the next step on; returns that step. */
+	/** Applies the changes from the next step on; returns that step. */
 	setHyperparameters(changes: Hyperparameters): Promise<number>;
 }
 
@@ -18,7 +18,7 @@ type Request =
 	| { readonly type: 'hyperparameters'; readonly changes: Hyperparameters; readonly done: Deferred<number> }
 	| { readonly type: 'job'; readonly run: () => Promise<void>; readonly fail: (error: unknown) => void };
 
-/** How long a stop waits for rewards that are being computed, in milliseconds. */
+/** Milliseconds that a stop waits for running rewards. */
 const interruptMs = 3000;
 
 export interface StopRequest {
@@ -26,9 +26,9 @@ export interface StopRequest {
 }
 
 /**
- * Where requests from outside meet training: they are queued and carried out between generation batches (jobs on the
- * policy also between updates), so that nothing ever changes in the middle of a batch. Requests are answered when they
- * have happened.
+ * Synchronizes external requests with training: they are queued and carried out between generation batches (policy jobs
+ * also between updates), so that nothing changes in the middle of a batch. A request is answered once it has taken
+ * effect.
  */
 export class StepGate {
 	readonly #abort = new AbortController();
@@ -43,12 +43,12 @@ export class StepGate {
 	#closed: Failure | null = null;
 	#wake: Deferred<void> | null = null;
 
-	/** Fires when the run is asked to stop; what waits outside of training listens to it. */
+	/** Fires when the run is asked to stop, for operations outside of training. */
 	get stopSignal(): AbortSignal {
 		return this.#abort.signal;
 	}
 
-	/** Fires when a stop has waited long for the batch to end: what can be given up is given up. */
+	/** Fires when a stop has waited too long for the batch: everything that can be given up is. */
 	get interruptSignal(): AbortSignal {
 		return this.#interrupt.signal;
 	}
@@ -61,7 +61,7 @@ export class StepGate {
 		return this.#isPaused;
 	}
 
-	/** Resolves once training stands still. */
+	/** Resolves once training is paused. */
 	pause(): Promise<void> {
 		if (this.#closed) return Promise.reject(this.#closed);
 		if (this.#isPaused && this.#wantsPause) return Promise.resolve();
@@ -72,12 +72,12 @@ export class StepGate {
 		return done.promise;
 	}
 
-	/** Pauses from inside: training itself asks for it, right before it comes to `betweenBatches`. */
+	/** Pauses at the request of training itself, right before `betweenBatches`. */
 	hold(): void {
 		this.#wantsPause = true;
 	}
 
-	/** Withdraws the pause, also one that has not happened yet. Resolves once training goes on. */
+	/** Cancels the pause, even one that has not taken effect. Resolves once training continues. */
 	async resume(): Promise<void> {
 		if (this.#closed) throw this.#closed;
 		this.#wantsPause = false;
@@ -123,7 +123,7 @@ export class StepGate {
 		return this.#queue({ type: 'job', run, fail: done.reject }, done);
 	}
 
-	/** Between two updates of one batch: only jobs on the policy run. */
+	/** Between two updates of a batch: only policy jobs run. */
 	async betweenUpdates(): Promise<void> {
 		for (let i = 0; i < this.#requests.length; ) {
 			const request = this.#requests[i] as Request;
@@ -136,7 +136,7 @@ export class StepGate {
 		}
 	}
 
-	/** Between two batches: everything that was asked for happens; stays here while the run is paused. */
+	/** Between two batches: carries out all requests, and waits here while the run is paused. */
 	async betweenBatches(hooks: GateHooks): Promise<'continue' | 'stop'> {
 		for (;;) {
 			for (let request = this.#requests.shift(); request; request = this.#requests.shift()) {
@@ -160,7 +160,7 @@ export class StepGate {
 				waiting.reject(new Failure('cancelled', 'The run was paused again before it continued.'));
 			}
 			this.#wake = deferred<void>();
-			// Something may have arrived while the hooks ran.
+			// Requests may have arrived while the hooks ran.
 			if (
 				this.#requests.length === 0 &&
 				this.#wantsPause &&
@@ -174,7 +174,7 @@ export class StepGate {
 		}
 	}
 
-	/** The run is over: everything that still waits is answered with the reason. */
+	/** The run has ended: rejects all pending requests with the reason. */
 	close(reason: Failure): void {
 		if (this.#closed) return;
 		this.#closed = reason;
@@ -205,7 +205,7 @@ export class StepGate {
 			else request.done.resolve(await hooks.setHyperparameters(request.changes));
 		} catch (error) {
 			request.done.reject(error);
-			// A refused change is the client's matter; a checkpoint that cannot be written is the run's too.
+			// A rejected change only concerns the client; a checkpoint that cannot be written also concerns the run.
 			if (request.type === 'checkpoint') throw error;
 		}
 	}

@@ -1,6 +1,6 @@
 export type Phase = 'generate' | 'reward' | 'logprobs' | 'update' | 'checkpoint' | 'evaluate';
 
-/** Adds up wall-clock seconds by phase. Only what is shown to people depends on it. */
+/** Accumulates wall-clock seconds by phase, for display only. */
 export class Stopwatch {
 	#seconds = new Map<Phase, number>();
 
@@ -13,12 +13,12 @@ export class Stopwatch {
 		}
 	}
 
-	/** Seconds of a phase since the last `take`; 0 if it did not happen. */
+	/** Seconds of a phase since the last `take`; 0 if it did not occur. */
 	seconds(phase: Phase): number {
 		return this.#seconds.get(phase) ?? 0;
 	}
 
-	/** `time/<phase>` of everything since the last call, rounded to microseconds, and starts again. */
+	/** Returns `time/<phase>` since the last call, rounded to microseconds, and resets. */
 	take(): Record<string, number> {
 		const metrics: Record<string, number> = {};
 		for (const [phase, seconds] of this.#seconds) metrics[`time/${phase}`] = Math.round(seconds * 1e6) / 1e6;

@@ -6,10 +6,10 @@ import { rolloutLines } from './rolloutLines.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
-/** So many batches without any advantage are worth a word. */
+/** Report after this many batches without any advantage. */
 const barrenBatches = 10;
 
-/** Says it when nothing is learned for a while, because no completion of a prompt is better than another. */
+/** Reports when nothing is learned for a while because all completions of a prompt have the same reward. */
 export class BarrenWatch {
 	readonly #host: StageHost;
 	#barren = 0;
@@ -27,13 +27,13 @@ export class BarrenWatch {
 	}
 }
 
-/** A row with its log-probabilities by the training graph, under the policy that sampled it. */
+/** A row with its log-probabilities by the training graph, under the sampling policy. */
 export interface GraphRow {
 	readonly row: TrainingRow;
 	readonly logprobs: PerToken;
 }
 
-/** How far the sampler's log-probabilities are from the training graph's, over the rows of a first update. */
+/** Difference of the log-probabilities of the sampler and the training graph, over the rows of a first update. */
 function samplingDifference(rows: readonly GraphRow[]): Metrics {
 	let sum = 0;
 	let count = 0;
@@ -52,32 +52,32 @@ function samplingDifference(rows: readonly GraphRow[]): Metrics {
 	};
 }
 
-/** Starts writing the rollouts of a batch, before its first update, where the recipe wants them. */
+/** Starts writing the rollouts of a batch before its first update, if the recipe enables it. */
 export function writeBatch(host: StageHost, stage: SamplingStage, rows: readonly TrainingRow[]): void {
 	const { parts, progress } = host;
 	if ((progress.generations - 1) % parts.recipe.log.rolloutsEvery !== 0) return;
-	// Made now, written meanwhile: the updates that follow change what the lines are made of.
+	// Built now and written in the background: the following updates modify the source of the lines.
 	host.writeRollouts(progress.step + 1, [...rolloutLines(host, stage, rows)]);
 }
 
-/** Adds what is told of a batch to the metrics of its first update. */
+/** Adds the metrics of a batch to those of its first update. */
 export function addBatchMetrics(
 	{ parts }: StageHost,
 	metrics: Metrics,
 	about: {
 		readonly batch: GenerationBatch;
 		readonly rows: readonly TrainingRow[];
-		/** null: rewards are not compared within groups. */
+		/** null if rewards are not compared within groups. */
 		readonly groups: RewardGroups | null;
 		readonly generateSeconds: number;
-		/** The rows of the update. */
+		/** Rows of the update. */
 		readonly graph: readonly GraphRow[];
 	},
 ): void {
 	const { batch, rows, groups, generateSeconds, graph } = about;
 	Object.assign(
 		metrics,
-		// A reward cannot write over a metric of the run: those of the update are there, the others come after.
+		// A reward must not overwrite metrics of the run, neither those of the update nor the ones added below.
 		Object.fromEntries(Object.entries(batch.metrics).filter(([name]) => !Object.hasOwn(metrics, name))),
 		rolloutMetrics(
 			rows.map(({ rollout, length }) => ({

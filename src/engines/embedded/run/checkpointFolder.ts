@@ -19,7 +19,7 @@ import { decodeSafetensors, encodeSafetensors, type NamedTensor } from './safete
 export interface HeadContents {
 	readonly parameters: readonly ParameterSpec[];
 	readonly weights: ReadonlyMap<HeadName, Float32Array>;
-	/** The head in training; null: none is. */
+	/** The head being trained; null: none. */
 	readonly training: { readonly name: HeadName; readonly state: LearnerState } | null;
 }
 
@@ -28,11 +28,11 @@ export interface CheckpointContent {
 	readonly learner: LearnerState;
 	readonly reference: Float32Array | null;
 	readonly heads: HeadContents;
-	/** The text of tokenizer.json. */
+	/** Contents of tokenizer.json. */
 	readonly tokenizer: string;
 }
 
-/** A checkpoint that was read and whose files are whole. Its tensors are still by name: only a model knows their order. */
+/** A checkpoint with verified files. Its tensors are still by name, because their order depends on the model. */
 export interface StoredCheckpoint {
 	readonly folder: string;
 	readonly state: CheckpointState;
@@ -40,7 +40,7 @@ export interface StoredCheckpoint {
 	readonly optimizer: ReadonlyMap<string, NamedTensor>;
 	readonly reference: ReadonlyMap<string, NamedTensor> | null;
 	readonly heads: ReadonlyMap<HeadName, ReadonlyMap<string, NamedTensor>>;
-	/** Of the head in training. */
+	/** Of the head being trained. */
 	readonly headOptimizer: ReadonlyMap<string, NamedTensor> | null;
 	readonly tokenizer: string;
 }
@@ -48,7 +48,7 @@ export interface StoredCheckpoint {
 const firstMoment = 'exp_avg.';
 const secondMoment = 'exp_avg_sq.';
 
-/** Cuts a flat parameter vector into named tensors (views). */
+/** Splits a flat parameter vector into named tensors (views). */
 function split(flat: Float32Array, parameters: readonly ParameterSpec[], prefix = ''): NamedTensor[] {
 	let offset = 0;
 	return parameters.map(({ name, shape }) => {
@@ -58,7 +58,7 @@ function split(flat: Float32Array, parameters: readonly ParameterSpec[], prefix 
 	});
 }
 
-/** Writes the files of a checkpoint into an empty folder; who calls makes them durable and gives them their name. */
+/** Writes the files of a checkpoint into an empty folder; the caller makes them durable and renames the folder. */
 export async function writeCheckpointFiles(
 	folder: string,
 	parameters: readonly ParameterSpec[],
@@ -68,7 +68,7 @@ export async function writeCheckpointFiles(
 	const moments = ({ firstMoments, secondMoments }: LearnerState, specs: readonly ParameterSpec[]) =>
 		encodeSafetensors([...split(firstMoments, specs, firstMoment), ...split(secondMoments, specs, secondMoment)]);
 	const contents: Record<string, Buffer> = {
-		// "pt" is what Hugging Face's loaders expect of a model.
+		// "pt" is what Hugging Face loaders expect.
 		[checkpointFiles.model]: encodeSafetensors(split(learner.parameters, parameters), { format: 'pt' }),
 		[checkpointFiles.optimizer]: moments(learner, parameters),
 		...(reference ? { [checkpointFiles.reference]: encodeSafetensors(split(reference, parameters)) } : {}),
@@ -100,7 +100,7 @@ function damaged(folder: string, why: string): Failure {
 }
 
 const maxStateBytes = 16 * 1024 * 1024;
-/** One file of tensors is read whole. */
+/** A tensor file is read as a whole. */
 const maxTensorBytes = 2 ** 31 - 1;
 
 async function readWhole(folder: string, name: string, maxBytes: number): Promise<Buffer> {
@@ -114,7 +114,10 @@ async function readWhole(folder: string, name: string, maxBytes: number): Promis
 	}
 }
 
-/** state.json of a checkpoint folder. Throws `missing`, `corrupt`, `version`, and `unsupported` for another engine's. */
+/**
+ * Reads state.json of a checkpoint folder. Throws `missing`, `corrupt`, `version`, and `unsupported` for checkpoints of
+ * other engines.
+ */
 export async function readCheckpointState(folder: string): Promise<CheckpointState> {
 	const text = await readWhole(folder, checkpointFiles.state, maxStateBytes).catch((error: unknown) => {
 		if ((error as Failure).reason !== 'missing') throw error;
@@ -149,7 +152,10 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 	return result.value;
 }
 
-/** Reads a checkpoint and checks every file against the sizes and hashes of state.json. Throws `missing`, `corrupt`, `version`. */
+/**
+ * Reads a checkpoint and verifies every file against the sizes and hashes in state.json. Throws `missing`, `corrupt`,
+ * `version`.
+ */
 export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> {
 	const state = await readCheckpointState(folder);
 	if ((await readManifest(folder)) === null) throw damaged(folder, 'files are missing or truncated');
@@ -200,7 +206,7 @@ function flatten(
 		}
 		return tensor.data;
 	});
-	// Only now: a damaged or hostile checkpoint may speak of more parameters than any memory holds.
+	// Allocated only now, because a damaged or hostile checkpoint may declare more parameters than fit in memory.
 	const flat = new Float32Array(found.reduce((n, data) => n + data.length, 0));
 	let offset = 0;
 	for (const data of found) {
@@ -210,7 +216,7 @@ function flatten(
 	return flat;
 }
 
-/** The weights in the order of a model's parameters. Throws `mismatch` if the checkpoint is of another model. */
+/** The weights in the parameter order of a model. Throws `mismatch` if the checkpoint belongs to a different model. */
 export function storedParameters(checkpoint: StoredCheckpoint, parameters: readonly ParameterSpec[]): Float32Array {
 	return flatten(checkpoint, checkpoint.model, parameters);
 }
@@ -231,7 +237,7 @@ export function storedReference(
 	return checkpoint.reference === null ? null : flatten(checkpoint, checkpoint.reference, parameters);
 }
 
-/** The weights of every head of a checkpoint. */
+/** The weights of every head in a checkpoint. */
 export function storedHeads(
 	checkpoint: StoredCheckpoint,
 	parameters: readonly ParameterSpec[],
@@ -239,7 +245,7 @@ export function storedHeads(
 	return new Map([...checkpoint.heads].map(([name, tensors]) => [name, flatten(checkpoint, tensors, parameters)]));
 }
 
-/** The head that was in training, with its moments; null: none was. */
+/** The head that was being trained, with its moments; null if none was. */
 export function storedHeadTraining(
 	checkpoint: StoredCheckpoint,
 	parameters: readonly ParameterSpec[],

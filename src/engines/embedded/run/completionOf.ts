@@ -5,7 +5,7 @@ import type { Sample, SpreadOfTokens } from '../learner.ts';
 
 export type Completion = ControlResult<'policy/generate'>['completions'][number][number];
 
-/** A sample as clients see it: its text up to the first stop text, and what each token of that text was like. */
+/** Converts a sample for clients: its text up to the first stop text, and details of the tokens of that text. */
 export function completionOf(
 	sample: Sample,
 	tokenizer: Tokenizer,
@@ -16,7 +16,7 @@ export function completionOf(
 	const whole = tokenizer.decode(ids);
 	const end = firstOf(whole, stop);
 	const text = end === null ? whole : whole.slice(0, end.at);
-	/** Tokens of the text; without a stop text the end of sequence is one of them. */
+	/** Number of tokens of the text; without a stop text, the end of sequence is included. */
 	const length = end === null ? ids.length : tokensThat(ids, tokenizer, end.at);
 	const generated = end === null ? ids.length : tokensThat(ids, tokenizer, end.at + end.text.length);
 	let logprob = 0;
@@ -32,7 +32,7 @@ export function completionOf(
 	};
 }
 
-/** The stop text that comes first; of two at one place the longer. */
+/** The earliest stop text; the longest one if several match there. */
 function firstOf(text: string, stop: readonly string[]): { readonly at: number; readonly text: string } | null {
 	let first: { readonly at: number; readonly text: string } | null = null;
 	for (const candidate of stop) {
@@ -44,7 +44,7 @@ function firstOf(text: string, stop: readonly string[]): { readonly at: number; 
 	return first;
 }
 
-/** How many tokens it takes to reach a length of text. */
+/** Number of tokens that cover a text length. */
 function tokensThat(ids: readonly number[], tokenizer: Tokenizer, characters: number): number {
 	let count = 0;
 	for (let seen = 0; count < ids.length && seen < characters; count++) {
@@ -77,7 +77,7 @@ function topOf(spread: SpreadOfTokens, length: number, symbol: (id: number) => s
 		const top: [string, number][] = [];
 		for (let k = t * alternatives; k < (t + 1) * alternatives; k++) {
 			const id = topTokens[k] as number;
-			// A vocabulary may have fewer tokens than were asked for, and a token no probability that a number can tell.
+			// A vocabulary may have fewer tokens than requested, and a probability may underflow.
 			if (id >= 0 && Number.isFinite(topLogprobs[k])) top.push([symbol(id), topLogprobs[k] as number]);
 		}
 		return top;

@@ -3,19 +3,21 @@ import { type Evaluation, EvaluationJudge, type EvaluationSettings } from '../..
 import type { Sample } from '../learner.ts';
 import type { TrainingParts } from './stageHost.ts';
 
-/** Completions that are sampled at once. */
+/** Completions sampled at once. */
 const chunkRows = 1024;
 
-/** Longest completion of an evaluation: what the stages of reinforcement learning allow, or all of the context. A row ends with its context anyway. */
+/**
+ * Max completion length of an evaluation: the limit of the RL stages, or the whole context. A row ends at the context
+ * limit anyway.
+ */
 function completionLimit({ recipe, learner }: TrainingParts): number {
 	const wanted = recipe.stages.map((stage) => (isReinforced(stage) ? stage.max_completion_length : 0));
 	return Math.max(...wanted) || learner.shape.context;
 }
 
 /**
- * Accuracy of the current weights on the fixed held-out problems, by sampling. Its random streams are its own, so
- * training does not notice it.
- * Problems to which accuracy does not apply (no gold answer) are left out.
+ * Measures the accuracy of the current weights on the fixed held-out problems, by sampling. It uses its own random
+ * streams and does not affect training. Problems without a gold answer are skipped.
  */
 export async function evaluate(parts: TrainingParts, step: number, settings: EvaluationSettings): Promise<Evaluation> {
 	const posed = parts.feed.heldOut(settings.problems);

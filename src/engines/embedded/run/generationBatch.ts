@@ -5,7 +5,7 @@ import type { Sample } from '../learner.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
 
-/** How a stage samples: what its type has of these settings. */
+/** The sampling settings of a stage type. */
 export interface SamplingStage {
 	readonly type: string;
 	readonly prompts_per_step: number;
@@ -25,19 +25,19 @@ export interface Rollout extends RowScore {
 }
 
 export interface GenerationBatch {
-	/** The rows of a group lie together. */
+	/** Rows of a group are contiguous. */
 	readonly rollouts: readonly Rollout[];
-	/** Completions that were sampled for it, those that dynamic sampling left out included. */
+	/** Number of sampled completions, including those discarded by dynamic sampling. */
 	readonly sampled: number;
 	/** Their completion tokens. */
 	readonly sampledTokens: number;
-	/** By reward: how many of the sampled rows it failed on; those without failures are left out. */
+	/** By reward: number of sampled rows on which it failed; rewards without failures are omitted. */
 	readonly errors: ReadonlyMap<string, number>;
-	/** What rewards gave to TRL's `log_metric`; of several rounds the last. */
+	/** Values passed by rewards to TRL's `log_metric`; of several rounds, the last. */
 	readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** The batch cannot be learned from: too many of its rows have no reward. Nothing of it has happened yet. */
+/** Thrown if too many rows of a batch have no reward. The batch has no effect yet. */
 export class ScoringFailed extends Error {
 	readonly failures: RewardFailures;
 
@@ -96,8 +96,8 @@ async function sampleGroups(
 }
 
 /**
- * The next batch of a stage. A batch whose rewards failed on too many rows is tried again once a person wants it, one that
- * was given up for a request from outside after that; `stop`: it is not.
+ * Returns the next batch of a stage. A batch whose rewards failed on too many rows is retried when the user continues;
+ * one given up for an external request is retried after the request. `stop`: it is not retried.
  */
 export async function nextGeneration(host: StageHost, stage: () => SamplingStage): Promise<GenerationBatch | 'stop'> {
 	for (;;) {
@@ -105,7 +105,7 @@ export async function nextGeneration(host: StageHost, stage: () => SamplingStage
 		try {
 			return await sampleBatch(host, stage());
 		} catch (error) {
-			// The weights are those of before: sampled again, the batch is the same.
+			// The weights are unchanged, so resampling gives the same batch.
 			if (error instanceof ScoringFailed) verdict = await host.holdBatch(error.failures);
 			else if (error instanceof Failure && error.reason === 'cancelled' && host.interrupt.aborted) {
 				verdict = await host.openGate();
@@ -117,11 +117,10 @@ export async function nextGeneration(host: StageHost, stage: () => SamplingStage
 
 /**
  * Samples and scores one generation batch: `prompts_per_step` groups of `num_generations` completions. With dynamic
- * sampling (DAPO, Yu et al. 2025, section 3.2) groups whose rewards are all equal are replaced by groups of further
- * rounds, `max_resamples` rounds at most; what is then still missing is filled with dead groups.
- *
- * @throws {ScoringFailed} when a reward fails on more rows than the recipe goes on with; `cancelled` when the run is to
- * stop. Then the counters are those of before, so that the same batch can be sampled again.
+ * sampling (DAPO, Yu et al. 2025, section 3.2), groups with equal rewards are replaced by groups of further rounds, up
+ * to `max_resamples` rounds; the rest is filled with dead groups.
+ * @throws {ScoringFailed} if a reward fails on more rows than the recipe allows; `cancelled` if the run must stop. The
+ * counters are then unchanged, so that the same batch can be sampled again.
  */
 export async function sampleBatch(host: StageHost, stage: SamplingStage): Promise<GenerationBatch> {
 	const { progress, parts } = host;

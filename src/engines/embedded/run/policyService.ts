@@ -12,13 +12,13 @@ import { completionOf } from './completionOf.ts';
 import type { LearnerAccess } from './learnerAccess.ts';
 import { SamplingQueue } from './samplingQueue.ts';
 
-/** What one request may ask for: training waits while it is answered. */
+/** Max rows per request, because training waits while it is answered. */
 const maxRows = 4096;
 
-/** Additions to `policy/generate` that this engine has. */
+/** Extensions of `policy/generate` that this engine supports. */
 export const policyExtensions: readonly string[] = [controlExtensions.many, controlExtensions.distribution];
 
-/** The stage that trains a head. */
+/** The stage type that trains a head. */
 const stageOfHead: Readonly<Record<HeadName, string>> = {
 	value: 'value-model',
 	process: 'process-reward-model',
@@ -26,7 +26,7 @@ const stageOfHead: Readonly<Record<HeadName, string>> = {
 	critic: 'ppo',
 };
 
-/** `policy/generate`, `policy/score` and `policy/value` on the current weights. Its random streams are its own. */
+/** `policy/generate`, `policy/score` and `policy/value` on the current weights, with separate random streams. */
 export class PolicyService implements PolicyAnswers {
 	readonly #learner: Learner;
 	readonly #tokenizer: Tokenizer;
@@ -55,7 +55,7 @@ export class PolicyService implements PolicyAnswers {
 			Array.from({ length: counts[p] as number }, (_, k) => ({
 				prompt,
 				seed: seeds === undefined ? `policy/${request.seed}/${p}/${k}` : `policy/${seeds[p]}/0/${k}`,
-				// Each row also ends with its context, whatever the other prompts' lengths.
+				// Each row also ends at its own context limit, regardless of other prompts.
 				limit: limits[p] as number,
 			})),
 		);
@@ -90,12 +90,12 @@ export class PolicyService implements PolicyAnswers {
 		};
 	}
 
-	/** What it can do beside the methods that it answers. */
+	/** Supported extensions. */
 	get extensions(): readonly string[] {
 		return [...policyExtensions, ...this.#learner.heads.map(controlExtensions.head)];
 	}
 
-	/** Values of texts by a head. The end of a text needs no end-of-sequence: it is valued as it stands. */
+	/** Values of texts by a head. A text needs no end-of-sequence: it is scored as it is. */
 	async value(request: ControlRequest<'policy/value'>): Promise<ControlResult<'policy/value'>> {
 		const rows = this.#pairs(request, 'policy/value');
 		const { head } = request;
@@ -126,7 +126,7 @@ export class PolicyService implements PolicyAnswers {
 		return { logprobs: rows.map((row) => [...(byRow.get(row) ?? [])]) };
 	}
 
-	/** Prompts with their completions as tokens. */
+	/** Tokenized prompts with completions. */
 	#pairs(request: Pick<ControlRequest<'policy/score'>, 'prompts' | 'completions'>, method: string): Sequence[] {
 		const { prompts, completions } = request;
 		if (prompts.length !== completions.length) {
@@ -155,7 +155,7 @@ export class PolicyService implements PolicyAnswers {
 		if (rows > maxRows) throw new Failure('invalid', `${rows} completions are too many for one request (${maxRows}).`);
 	}
 
-	/** A stop text that is one token ends sampling; a longer one is cut off afterwards. */
+	/** A single-token stop text ends sampling; the output is truncated at longer ones afterwards. */
 	#singleToken(text: string): number[] {
 		if (this.#tokenizer.unknownIn(text) !== null) return [];
 		const tokens = this.#tokenizer.encode(text);
@@ -163,7 +163,7 @@ export class PolicyService implements PolicyAnswers {
 	}
 }
 
-/** One number for all, or a list with one for each. */
+/** A number for all prompts, or a list with one for each. */
 function perPrompt(value: number | readonly number[], prompts: number, name: string): readonly number[] {
 	if (typeof value === 'number') return new Array<number>(prompts).fill(value);
 	if (value.length !== prompts) throw wrongLength(name, value.length, prompts);

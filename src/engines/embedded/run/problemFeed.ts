@@ -4,7 +4,7 @@ import type { ProblemSource } from '../../../core/dataset/problemSource.ts';
 import { renderCompletion, renderPrompt, type Template } from '../../../core/text/template.ts';
 import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
 
-/** A problem as the policy sees it. */
+/** A problem as presented to the policy. */
 export interface PosedProblem {
 	readonly problem: Problem;
 	/** The problem inside its template. */
@@ -13,18 +13,18 @@ export interface PosedProblem {
 	readonly promptTokens: readonly number[];
 }
 
-/** A problem with the completion that it teaches. */
+/** A problem with the completion to train on. */
 export interface WorkedProblem extends PosedProblem {
-	/** Prompt and completion, end-of-sequence included. */
+	/** Prompt and completion, including end-of-sequence. */
 	readonly tokens: readonly number[];
 }
 
-/** After so many rows in a row that cannot be used, the dataset is taken to hold none. */
+/** Number of consecutive unusable rows after which the dataset is considered to contain none. */
 const patience = 10_000;
 
 /**
- * Hands out training problems in their seeded order, as tokens. The cursor is one integer: how many problems were read.
- * Rows that do not fit the context, or lack what the stage needs, are left out and counted.
+ * Supplies tokenized training problems in seeded order. The cursor is one integer: the number of problems read. Rows
+ * that exceed the context, or lack what the stage needs, are left out and counted.
  */
 export class ProblemFeed {
 	readonly #source: ProblemSource;
@@ -43,7 +43,7 @@ export class ProblemFeed {
 		/** Tokens. */
 		readonly context: number;
 		readonly seed: number;
-		/** Called when a row was left out and the count reached a power of two. */
+		/** Called for left-out rows whenever the count reaches a power of two. */
 		readonly onLeftOut: (count: number, why: string) => void;
 	}) {
 		this.#source = options.source;

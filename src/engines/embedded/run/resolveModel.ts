@@ -16,10 +16,10 @@ export function vocabularyHash(tokenizer: Tokenizer): string {
 }
 
 /**
- * The sizes of the model and its vocabulary: from the recipe and the data, or, when weights are taken over, from their
- * checkpoint, after it was checked that it fits. Throws `mismatch` when it does not.
- * @param imitation a new model must know the characters of the texts besides those of the dataset; a student takes its teacher's
- * vocabulary
+ * Determines the sizes of the model and its vocabulary: from the recipe and the data or, if weights are loaded, from
+ * their checkpoint after checking that it matches. Throws `mismatch` otherwise.
+ * @param imitation a new model must know the characters of these texts besides those of the dataset; a student uses the
+ * vocabulary of its teacher
  */
 export function resolveModel(
 	recipe: ResolvedRecipe,
@@ -62,7 +62,7 @@ export function resolveModel(
 	return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
 }
 
-/** The teacher's vocabulary, after it was checked that it has what recipe and dataset need. */
+/** The vocabulary of the teacher, after checking that it covers recipe and dataset. */
 function taught(recipe: ResolvedRecipe, source: ProblemSource, teacher: StoredCheckpoint): Tokenizer {
 	const tokenizer = tokenizerOf(teacher);
 	const fault = (what: string) =>

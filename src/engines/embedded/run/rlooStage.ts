@@ -12,13 +12,13 @@ import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './
 import { partition, type TrainingRow, trainingRows } from './trainingRow.ts';
 
 interface Penalised {
-	/** KL to the reference of each completion, nats. */
+	/** KL to the reference per completion, nats. */
 	readonly kl: readonly number[];
 	readonly policy: readonly PerToken[];
 	readonly reference: readonly PerToken[];
 }
 
-/** How far each completion is from the reference; a row without tokens that count is not, as in TRL. */
+/** KL of each completion to the reference; 0 for a row without tokens that count, as in TRL. */
 async function penaltyOf(host: StageHost, stage: ResolvedRlooStage, batch: GenerationBatch): Promise<Penalised> {
 	const samples = batch.rollouts.map(({ sample }) => sample);
 	const { learner } = host.parts;
@@ -42,7 +42,7 @@ async function update(
 	part: readonly TrainingRow[],
 	learningRate: number,
 ): Promise<{ metrics: Metrics; result: UpdateResult; kept: readonly TrainingRow[] }> {
-	// Without advantage a row has neither loss nor gradient; the mean still counts it.
+	// A row without advantage has neither loss nor gradient, but counts in the mean.
 	const kept = part.filter(counts);
 	const weight = 1 / part.length;
 	const rows: RlooRow[] = kept.map(({ rollout: { sample }, advantage, oldLogprobs }) => {
@@ -57,7 +57,7 @@ async function update(
 	const metrics = sequenceMetrics(
 		part.map((row) => {
 			const i = place.get(row);
-			// A row that the update could do without was not recomputed: the sampler's values stand for it.
+			// A skipped row was not recomputed; its sampler values are used instead.
 			return {
 				masked: row.masked,
 				advantage: row.advantage,
@@ -68,7 +68,7 @@ async function update(
 		}),
 		range,
 	);
-	// A completion none of whose tokens count has ratio 1: no gradient, but TRL's mean has its advantage.
+	// A completion without tokens that count has ratio 1: no gradient, but TRL's mean includes its advantage.
 	const constant = part.reduce((sum, row) => sum - (row.masked ? row.advantage : 0), 0) * weight;
 	return {
 		result,
@@ -83,9 +83,9 @@ async function update(
 }
 
 /**
- * REINFORCE with a leave-one-out baseline (RLOO, Ahmadian et al. 2024) as TRL 1.13's RLOOTrainer has it: the KL to the
- * reference is taken from the reward of a completion, ratios are those of whole completions, and a loss is the mean over
- * them. A generation batch is used for `num_iterations` passes of `steps_per_generation` updates.
+ * REINFORCE with a leave-one-out baseline (RLOO, Ahmadian et al. 2024) as in TRL 1.13's RLOOTrainer: the KL to the
+ * reference is subtracted from the reward of a completion, ratios are per completion, and the loss is the mean over
+ * completions. A generation batch is used for `num_iterations` passes of `steps_per_generation` updates.
  */
 export async function runRlooStage(host: StageHost, stageInForce: () => ResolvedRlooStage): Promise<Verdict> {
 	const { parts, progress, watch } = host;
@@ -97,7 +97,7 @@ export async function runRlooStage(host: StageHost, stageInForce: () => Resolved
 		const batchStart = progress.step;
 		const batch = await nextGeneration(host, () => {
 			stage = stageInForce();
-			// As in a grpo stage that gets a KL term on the way.
+			// As in a grpo stage to which a KL term is added during the run.
 			if (stage.beta > 0 && !learner.hasReference) learner.setReference();
 			return stage;
 		});
@@ -137,8 +137,8 @@ export async function runRlooStage(host: StageHost, stageInForce: () => Resolved
 }
 
 /**
- * Old log-probabilities of the rows of later parts: by the penalty's pass over the policy, or by one of their own. Those of
- * the first part come from its first update, whose ratios are exactly 1.
+ * Old log-probabilities for the rows of later parts: from the penalty's pass over the policy, or from a separate one.
+ * Those of the first part come from its first update, whose ratios are exactly 1.
  */
 async function prepareOld(
 	host: StageHost,
@@ -160,7 +160,7 @@ async function prepareOld(
 	for (const [i, row] of later.entries()) row.oldLogprobs = logprobs[i] as PerToken;
 }
 
-/** As TRL logs it: the penalties over the tokens that count. */
+/** As logged by TRL: the penalties over the tokens that count. */
 function klPerToken(rows: readonly TrainingRow[], { kl }: Penalised): number | null {
 	return metricValue(kl.reduce((a, b) => a + b, 0) / countTokens(rows));
 }

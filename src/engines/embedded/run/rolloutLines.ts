@@ -4,7 +4,7 @@ import type { SamplingStage } from './generationBatch.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
-/** Micro-nats: f32 log-probabilities are no better, and the files are half as long. */
+/** Rounded to micro-nats: f32 log-probabilities are no more precise, and files are half as large. */
 function rounded(values: PerToken): number[] {
 	return Array.from(values, (value) => Math.round(value * 1e6) / 1e6);
 }
@@ -14,7 +14,7 @@ function extraOf(errors: Readonly<Record<string, string>> | null, length: number
 	return { extra: { ...(length === null ? {} : { length }), ...(errors === null ? {} : { errors }) } };
 }
 
-/** The rollouts of a generation batch, as rollouts/step_N.jsonl holds them. */
+/** The rollouts of a generation batch, as in rollouts/step_N.jsonl. */
 export function* rolloutLines(
 	host: StageHost,
 	stage: SamplingStage,

@@ -77,7 +77,7 @@ class EmbeddedTraining implements Training {
 					.catch(() => undefined);
 			},
 		}).catch((error: unknown) => {
-			// Loading a reward may take long: a stop does not wait for it.
+			// Loading a reward may take long, and a stop does not wait for it.
 			if (Failure.from(error).reason === 'cancelled' && gate.stopRequest) return null;
 			throw error;
 		});
@@ -111,7 +111,8 @@ class EmbeddedTraining implements Training {
 			vocabulary: started.vocabulary,
 			onChanged: () => run.changed(),
 		});
-		// A new run from another's checkpoint owns a copy of where it began, so that it can be resumed by itself.
+		// A new run from another run's checkpoint owns a copy of its starting point, so that it can be resumed
+		// independently.
 		if (branches) await training.checkpoint();
 		return training.run();
 	}
@@ -122,8 +123,8 @@ class EmbeddedTraining implements Training {
 }
 
 /**
- * The recipe with the device that an earlier attempt took: what `auto` takes depends on a measured speed, and a resume
- * must go on with the same arithmetic.
+ * The recipe with the device chosen by an earlier attempt: `auto` depends on a measured speed, and a resumed run must
+ * use the same arithmetic.
  */
 async function withSettledDevice(run: string, recipe: ResolvedRecipe): Promise<ResolvedRecipe> {
 	if (recipe.device !== 'auto') return recipe;

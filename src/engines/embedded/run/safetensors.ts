@@ -56,8 +56,8 @@ function isEntry(value: unknown): value is Entry {
 }
 
 /**
- * The tensors of a safetensors file, by name. `what` names the file in errors. Throws `corrupt` for a damaged or
- * truncated file and `unsupported` for a tensor that is not F32.
+ * Decodes a safetensors file to tensors by name. `what` names the file in errors. Throws `corrupt` for a damaged or
+ * truncated file and `unsupported` for tensors other than F32.
  */
 export function decodeSafetensors(file: Buffer, what: string): Map<string, NamedTensor> {
 	const broken = (why: string) =>
@@ -85,10 +85,10 @@ export function decodeSafetensors(file: Buffer, what: string): Map<string, Named
 		const size = entry.shape.reduce((a, b) => a * b, 1);
 		if (to - from !== size * 4) throw broken(`the size of ${JSON.stringify(name)} does not match its shape`);
 		if (start + to > file.length) throw broken('it ends before its last tensor');
-		// Tensors that share bytes would take more memory than the file has.
+		// Tensors that share bytes would take more memory than the file size.
 		taken += to - from;
 		if (taken > file.length) throw broken('its tensors overlap');
-		// Copied: the tensor must be aligned to four bytes and outlive the file's buffer.
+		// Copied, because the tensor must be aligned to four bytes and outlive the buffer of the file.
 		const data = new Float32Array(size);
 		Buffer.from(data.buffer).set(file.subarray(start + from, start + to));
 		tensors.set(name, { name, shape: entry.shape, data });

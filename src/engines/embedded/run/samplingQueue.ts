@@ -3,24 +3,24 @@ import { Failure } from '../../../base/failure.ts';
 import type { Learner, Sample, SampleRequest } from '../learner.ts';
 import type { LearnerAccess } from './learnerAccess.ts';
 
-/** Rows that are sampled at once; a request of more goes alone. */
+/** Max rows sampled at once; a larger request is processed alone. */
 const mostRows = 1024;
 
-/** A request whose rows each have a limit of their own. */
+/** A request with a token limit per row. */
 export type RowRequest = Omit<SampleRequest, 'maxNewTokens'> & { readonly maxNewTokens: readonly number[] };
 
 interface Waiting {
 	readonly request: RowRequest;
-	/** Requests of equal kind can share a batch. */
+	/** Requests of the same kind can share a batch. */
 	readonly kind: string;
 	readonly signal: AbortSignal | undefined;
 	readonly done: Deferred<Sample[]>;
 }
 
 /**
- * Requests for completions that wait for the learner are sampled together, where temperature, top-p, stop tokens and
- * detail agree: a search asks for many small things at once, and a step of a batch costs little more than a step of a row.
- * A row's stream is its own, so what it gets does not depend on the company (up to rounding).
+ * Batches completion requests that wait for the learner, if temperature, top-p, stop tokens and detail agree: search
+ * makes many small requests at once, and a batch step costs little more than a step of a single row. Each row has its
+ * own random stream, so results do not depend on batching (up to rounding).
  */
 export class SamplingQueue {
 	readonly #learner: Learner;
@@ -76,7 +76,7 @@ export class SamplingQueue {
 		}
 	}
 
-	/** Lets requests that have arrived already be read: each takes a turn of the event loop. */
+	/** Lets requests that have already arrived be read; each takes one turn of the event loop. */
 	async #gather(): Promise<void> {
 		for (let before = -1; this.#waiting.length > before; ) {
 			before = this.#waiting.length;
@@ -84,7 +84,7 @@ export class SamplingQueue {
 		}
 	}
 
-	/** The first that still wants an answer, and what can go with it. */
+	/** The first request still waiting, and those that can be batched with it. */
 	#take(): Waiting[] {
 		const gone = this.#waiting.filter(({ signal }) => signal?.aborted === true);
 		for (const { done } of gone) done.reject(new Failure('cancelled', 'Cancelled.'));

@@ -10,10 +10,10 @@ import { createLearner } from '../ortLearner.ts';
 import { readCheckpoint, storedHeads, storedParameters, storedReference } from './checkpointFolder.ts';
 import { PolicyService } from './policyService.ts';
 
-/** Rows of a micro-batch; nothing needs to be repeated bit for bit here. */
+/** Rows per micro-batch; results need not be bit-identical here. */
 const rows = 64;
 
-/** Answers `policy/*` with the weights of a checkpoint; trains and writes nothing. Ends when it is told to. */
+/** Answers `policy/*` requests with the weights of a checkpoint; trains and writes nothing. Runs until stopped. */
 export function serveCheckpoint(folder: string): EngineProcess {
 	const done = deferred<void>();
 	const serve = async (): Promise<number> => {

@@ -4,9 +4,9 @@ import { imitationUpdate } from './imitation/imitationUpdate.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
 
 /**
- * Supervised fine-tuning on worked solutions: mean negative log-probability over the completion tokens of the batch
- * (the prompt is not learned), end-of-sequence included.
- * @param texts of the stage's file; null: those of the dataset
+ * Supervised fine-tuning on worked solutions: mean negative log-probability over the completion tokens of the batch,
+ * including end-of-sequence but not the prompt.
+ * @param texts from the file of the stage; null: those of the dataset
  */
 export async function runSftStage(
 	host: StageHost,

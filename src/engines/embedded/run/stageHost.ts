@@ -16,7 +16,7 @@ import type { ImitationParts } from './imitation/imitationParts.ts';
 import type { PreferencePairs } from './preference/pairFiles.ts';
 import type { ProblemFeed } from './problemFeed.ts';
 
-/** What a run trains with; all of it is there before the first step. */
+/** Everything a run trains with, created before the first step. */
 export interface TrainingParts {
 	readonly recipe: ResolvedRecipe;
 	readonly learner: Learner;
@@ -25,46 +25,52 @@ export interface TrainingParts {
 	readonly tokenizer: Tokenizer;
 	readonly template: Template;
 	readonly rewards: RecipeScorers;
-	/** Files of labeled steps by the number of the stage that learns from them. */
+	/** Step label files by index of the stage that uses them. */
 	readonly labels: ReadonlyMap<number, LabelledSteps>;
-	/** Pairs by the number of the stage that learns from them. */
+	/** Preference pairs by index of the stage that uses them. */
 	readonly pairs: ReadonlyMap<number, PreferencePairs>;
 	readonly imitation: ImitationParts;
 }
 
 export type { Verdict };
 
-/** Data that a stage makes: files under data/ of the run directory, each whole or absent. Names are the stage's own. */
+/**
+ * Data produced by a stage: files under data/ of the run directory, each complete or absent. Names are chosen by the
+ * stage.
+ */
 export interface RunData {
-	/** null: there is none. */
+	/** null if it does not exist. */
 	read(name: string): Promise<string | null>;
 	write(name: string, content: string | Iterable<string>): Promise<void>;
 	remove(name: string): Promise<void>;
 }
 
-/** What a stage needs of the run around it. */
+/** Services of the run for its stages. */
 export interface StageHost {
 	readonly parts: TrainingParts;
 	readonly progress: Progress;
 	readonly watch: Stopwatch;
-	/** Books an update: metrics to disk, then (at the end of a batch) evaluation, checkpoint and requests from outside. */
+	/**
+	 * Records an update: writes metrics, then (at the end of a batch) evaluates, checkpoints and handles external
+	 * requests.
+	 */
 	endUpdate(report: UpdateReport): Promise<Verdict>;
-	/** Starts writing rollouts under the step that they feed first; `endUpdate` waits for it. */
+	/** Starts writing rollouts under the step that uses them first; `endUpdate` waits for it. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void;
 	/** Files under data/ of the run directory. */
 	readonly data: RunData;
-	/** Adds an event under the step that is being done. */
+	/** Adds an event at the current step. */
 	event(event: { readonly type: string; readonly [key: string]: unknown }): void;
 	alert(level: AlertLevel, message: string): void;
-	/** What a reward printed goes to the run's log. */
+	/** Writes reward output to the log of the run. */
 	noteOutput(reward: string, lines: readonly string[]): void;
-	/** A reward failed on some rows, and the run goes on: said once in a while. */
+	/** Reports now and then that a reward fails on some rows while the run continues. */
 	noteFailures(failures: RewardFailures): void;
-	/** Pauses before a batch whose rewards failed on too many rows, until a person wants it tried again. */
+	/** Pauses before a batch whose rewards failed on too many rows, until the user continues. */
 	holdBatch(failures: RewardFailures): Promise<Verdict>;
-	/** Does what was asked for between batches; after a batch was given up. */
+	/** Handles requests between batches; also called after a batch was given up. */
 	openGate(): Promise<Verdict>;
-	/** Fires when the run is to stop and a batch takes too long to be waited for. */
+	/** Fires if the run must stop and the batch takes too long to wait for. */
 	readonly interrupt: AbortSignal;
 }
 
@@ -79,7 +85,7 @@ export function optimiserSettings(stage: ResolvedUpdatingStage, learningRate: nu
 	};
 }
 
-/** A gradient that is no number has spoilt the weights: the run must not go on, nor write a checkpoint of them. */
+/** A non-finite gradient has ruined the weights: the run must neither continue nor write them to a checkpoint. */
 export function checkFinite(result: Pick<UpdateResult, 'loss' | 'gradNorm'>, step: number): void {
 	if (Number.isFinite(result.loss) && Number.isFinite(result.gradNorm)) return;
 	throw new Failure(

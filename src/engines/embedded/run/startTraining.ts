@@ -35,12 +35,12 @@ export interface StartedTraining {
 export interface StartOptions {
 	readonly recipe: ResolvedRecipe;
 	readonly dataset: OpenedDataset;
-	/** Where to continue; null: from the recipe's model. */
+	/** Checkpoint to continue from; null: start with the model of the recipe. */
 	readonly checkpoint: StoredCheckpoint | null;
-	/** The recipe's rewards, while they are being loaded: the model is made meanwhile. */
+	/** The rewards of the recipe, loading while the model is created. */
 	readonly rewards: Promise<RecipeScorers>;
 	readonly onLeftOut: (count: number, why: string) => void;
-	/** What stages learn from besides the dataset. */
+	/** Training data of stages besides the dataset. */
 	readonly labels: LabelTexts;
 	readonly pairs: PairFiles;
 	readonly imitation: ImitationFiles;
@@ -70,7 +70,7 @@ function makeLearner(
 	return createLearner({ ...common, parameters: storedParameters(weights, parameterSpecs(model.shape)) });
 }
 
-/** Refuses, before any work, what the recipe asks for and this engine or its data cannot do. */
+/** Rejects, before any work, recipes that this engine or its data cannot support. */
 function check({ recipe, dataset }: StartOptions): void {
 	if (recipe.engine !== 'embedded') {
 		throw new Failure('unsupported', `The embedded engine cannot run a recipe of the "${recipe.engine}" engine.`);
@@ -85,7 +85,7 @@ function check({ recipe, dataset }: StartOptions): void {
 	checkSolutions(recipe, dataset.source);
 }
 
-/** A bad reward file refuses the run: what was made meanwhile is given back. */
+/** A bad reward file rejects the run: everything created meanwhile is disposed. */
 async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: Learner): Promise<RecipeScorers> {
 	try {
 		const loaded = await rewards;
@@ -97,7 +97,7 @@ async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: L
 	}
 }
 
-/** The files of labeled steps in the model's tokens. */
+/** The tokenized step label files. */
 function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTokenizer): Map<number, LabelledSteps> {
 	return new Map(
 		[...labels.byStage].map(([index, text]) => {
@@ -110,7 +110,7 @@ function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTo
 	);
 }
 
-/** Everything a run trains with, with the weights and the counters of where it continues. */
+/** Creates everything a run trains with, including the weights and counters to continue from. */
 export async function startTraining(options: StartOptions): Promise<StartedTraining> {
 	const { recipe, dataset, checkpoint } = options;
 	check(options);

@@ -5,20 +5,20 @@ import type { EmbeddedLossType } from '../../../protocol/groupStages.ts';
 import type { PerToken } from '../learner.ts';
 import type { GenerationBatch, Rollout } from './generationBatch.ts';
 
-/** A rollout on its way through the updates of its batch. */
+/** A rollout during the updates of its batch. */
 export interface TrainingRow {
 	readonly rollout: Rollout;
 	readonly advantage: number;
-	/** Truncated under `mask_truncated_completions`: out of the loss. */
+	/** Truncated under `mask_truncated_completions`: excluded from the loss. */
 	readonly masked: boolean;
 	/** Completion tokens. */
 	readonly length: number;
-	/** Under the policy that sampled, by the training graph; null until they are known. */
+	/** Under the sampling policy, by the training graph; null while unknown. */
 	oldLogprobs: PerToken | null;
 	refLogprobs: PerToken | null;
 }
 
-/** Advantages in another order: under `control: shuffle`. */
+/** Shuffles advantages, for `control: shuffle`. */
 export function shuffled(advantages: Float64Array, seed: number, generation: number): number[] {
 	const order = [...advantages];
 	Random.of(seed, 'control', generation).shuffle(order);
@@ -41,7 +41,7 @@ export function trainingRows(
 	}));
 }
 
-/** Cuts the batch into the parts of `steps_per_generation`, shuffled as TRL does when there are several. */
+/** Splits the batch into `steps_per_generation` parts, shuffled as in TRL if there are several. */
 export function partition<Row>(rows: readonly Row[], parts: number, seed: number, generation: number): Row[][] {
 	const order = [...rows];
 	if (parts > 1) Random.of(seed, 'parts', generation).shuffle(order);
@@ -50,20 +50,20 @@ export function partition<Row>(rows: readonly Row[], parts: number, seed: number
 	);
 }
 
-/** What one update of a batch is made of. */
+/** The rows of one update of a batch. */
 export interface Part {
-	/** All of its rows, as the metrics count them. */
+	/** All of its rows, as counted by metrics. */
 	readonly rows: readonly TrainingRow[];
-	/** Those that the update needs, with their token weights. */
+	/** Rows that the update needs, with their token weights. */
 	readonly kept: readonly { readonly row: TrainingRow; readonly weight: number }[];
 }
 
-/** The token weights of each part's rows, and which rows its update can do without. */
+/** Computes the token weights of each part, and which rows its update can skip. */
 export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][]): Part[] {
 	const generationTokens = countTokens(parts.flat());
 	return parts.map((rows) => {
 		const weights = tokenWeights(rows, {
-			// Others are refused at the start.
+			// Others are rejected at the start.
 			lossType: stage.loss_type as EmbeddedLossType,
 			maxCompletionLength: stage.max_completion_length,
 			generationTokens,

@@ -35,7 +35,7 @@ import { runSftStage } from './sftStage.ts';
 import type { RunData, StageHost, TrainingParts } from './stageHost.ts';
 import { engineVersions } from './versions.ts';
 
-/** Whether the policy is held against the one that the stage began with. */
+/** Whether the policy is compared with that at the start of the stage. */
 function needsReference(stage: ResolvedStage): boolean {
 	if (stage.type === 'dpo') return true;
 	return isReinforced(stage) && (stage.type === 'ppo' ? stage.kl_coef : stage.beta) > 0;
@@ -45,7 +45,7 @@ export interface TrainingRunOptions extends CourseOptions {
 	readonly vocabulary: string;
 }
 
-/** Carries a run of the embedded engine through its stages. */
+/** Runs the embedded engine through the stages of a recipe. */
 export class TrainingRun extends RunCourse implements StageHost {
 	readonly parts: TrainingParts;
 	readonly #vocabulary: string;
@@ -56,7 +56,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		this.#vocabulary = options.vocabulary;
 	}
 
-	/** Trains to the end of the recipe, or until the run is told to stop. Throws what goes wrong. */
+	/** Trains to the end of the recipe, or until the run is stopped. Throws on errors. */
 	async run(): Promise<OrderlyEnd> {
 		const { progress } = this;
 		const { stages } = this.parts.recipe;
@@ -177,7 +177,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		});
 	}
 
-	/** All heads; of the one in training also its moments. */
+	/** All heads; the one being trained with its moments. */
 	#headContents(): HeadContents {
 		const { learner, recipe } = this.parts;
 		const stage = recipe.stages[this.progress.stageIndex];

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { runFormat } from '../../../protocol/runRecord.ts';
 
-/** Versions that a run's numbers depend on, for run.json and checkpoints. */
+/** Versions that affect the numbers of a run, for run.json and checkpoints. */
 export function engineVersions(): Record<string, string> {
 	let onnxruntime = 'unknown';
 	try {
@@ -9,7 +9,7 @@ export function engineVersions(): Record<string, string> {
 		const { version } = require('onnxruntime-node/package.json') as { version?: unknown };
 		if (typeof version === 'string') onnxruntime = version;
 	} catch {
-		// The learner will say what is wrong with the installation.
+		// The learner reports what is wrong with the installation.
 	}
 	return {
 		node: process.versions.node,

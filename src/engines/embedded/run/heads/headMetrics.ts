@@ -3,7 +3,7 @@ import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
 import type { PerToken } from '../../learner.ts';
 import { type LabelledRow, labelledValues } from './labelledRow.ts';
 
-/** How good values were before an update, on the labels that it learns from. */
+/** Quality of values before an update, on its training labels. */
 export function updateQuality(rows: readonly LabelledRow[], values: readonly PerToken[]): Metrics {
 	const pairs = labelledValues(rows, values);
 	const quality = headQuality(pairs.values, pairs.labels);
@@ -16,7 +16,7 @@ export function updateQuality(rows: readonly LabelledRow[], values: readonly Per
 	};
 }
 
-/** How good values are on texts that no head learns from: of all labeled beginnings, and of whole completions. */
+/** Quality of values on held-out texts: over all labeled prefixes, and over whole completions. */
 export function heldOutQuality(rows: readonly LabelledRow[], values: readonly PerToken[]): Metrics {
 	const all = labelledValues(rows, values);
 	const quality = headQuality(all.values, all.labels);

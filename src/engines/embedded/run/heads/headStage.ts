@@ -10,17 +10,17 @@ import type { LabelledSteps } from './labelFile.ts';
 import { type LabelledRow, valueRows } from './labelledRow.ts';
 import { labelPolicy } from './labelPolicy.ts';
 
-/** The rows of the updates of one batch, and what is told of the batch. */
+/** The rows of the updates of one batch, and metrics of the batch. */
 interface Batch {
 	readonly updates: readonly (readonly LabelledRow[])[];
 	readonly metrics: Metrics;
 }
 
 /**
- * Trains a head beside the policy, which stays as it is: binary cross-entropy of values and labels. Labels are outcomes of
- * the policy's own completions (`value-model`), shares of completions that go on from each step
- * (`process-reward-model`), or a file's.
- * @param labels of the stage's file; null: it has none
+ * Trains a head beside the frozen policy, with binary cross-entropy of values and labels. Labels are outcomes of the
+ * policy's own completions (`value-model`), shares of correct completions from each step (`process-reward-model`), or
+ * from a file.
+ * @param labels from the file of the stage; null if it has none
  */
 export async function runHeadStage(
 	host: StageHost,

@@ -4,11 +4,11 @@ import type { TrainingParts } from '../stageHost.ts';
 import type { LabelledRow } from './labelledRow.ts';
 import { judgedSamples, outcomeLabels, outcomeOfSteps, ruleOf } from './labelPolicy.ts';
 
-/** Completions that are sampled at once. */
+/** Completions sampled at once. */
 const chunkRows = 1024;
 
 /**
- * Completions of held-out problems with their outcomes. The policy stays as it is while a head learns, so they are the
+ * Completions of held-out problems with their outcomes. The policy is frozen while a head is trained, so they are the
  * same at every evaluation of the stage, and after a resume.
  */
 export async function heldOutRows(

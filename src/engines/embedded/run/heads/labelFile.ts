@@ -19,20 +19,22 @@ const lineSchema = v.object({
 });
 type LabelLine = v.InferOutput<typeof lineSchema>;
 
-/** The lines of a file of labeled steps, before anything is known of a vocabulary. */
+/** The lines of a file of step labels, before the vocabulary is known. */
 export interface LabelText {
 	readonly name: string;
 	readonly lines: readonly LabelLine[];
 }
 
 export interface LabelTexts {
-	/** By the number of the stage that learns from them. */
+	/** By index of the stage that uses them. */
 	readonly byStage: ReadonlyMap<number, LabelText>;
-	/** SHA-256 of the files; null: the recipe names none. */
+	/** SHA-256 of the files; null if the recipe names none. */
 	readonly hash: string | null;
 }
 
-/** Reads the files of labeled steps that a recipe names. Throws `missing` and `invalid` (naming file and line) before any work. */
+/**
+ * Reads the step label files named in a recipe. Throws `missing` and `invalid` (with file and line) before any work.
+ */
 export async function openLabelFiles({ stages }: ResolvedRecipe): Promise<LabelTexts> {
 	const byStage = new Map<number, LabelText>();
 	const hash = createHash('sha256');
@@ -75,12 +77,12 @@ function parseLabels(text: string, path: string): LabelLine[] {
 }
 
 /**
- * Solutions with labeled steps as tokens. Those that do not fit the context or have symbols that the vocabulary lacks are
- * left out. Rows come in epochs, each shuffled anew: which ones an update takes follows from its number alone.
+ * Tokenized solutions with labeled steps. Those that exceed the context or contain symbols missing from the vocabulary
+ * are left out. Rows come in epochs, each shuffled anew: the rows of an update depend only on its number.
  */
 export class LabelledSteps {
 	readonly training: readonly LabelledRow[];
-	/** Never trained on: they measure the head. */
+	/** Held out to evaluate the head. */
 	readonly heldOut: readonly LabelledRow[];
 	readonly leftOut: number;
 	readonly #seed: number;
@@ -114,7 +116,7 @@ export class LabelledSteps {
 		}
 	}
 
-	/** The rows of the update with this number in its stage. */
+	/** The rows of an update, by its number in the stage. */
 	batch(update: number, size: number): LabelledRow[] {
 		return Array.from({ length: size }, (_, i) => this.#at(update * size + i));
 	}
@@ -137,7 +139,7 @@ function rowOf(line: LabelLine, separator: string, tokenizer: Tokenizer, context
 	if (tokens.length > context) return null;
 	let before = '';
 	const labels = line.completions.map((step, i): readonly [number, number] => {
-		// What divides two steps belongs to the first, as in a search.
+		// A step separator belongs to the preceding step, as in search.
 		before += i < line.completions.length - 1 ? step + separator : step;
 		return [tokenizer.encode(before).length, Number(line.labels[i])];
 	});

@@ -10,24 +10,24 @@ import type { TrainingParts } from '../stageHost.ts';
 import type { LabelledRow } from './labelledRow.ts';
 import { stepEnds } from './stepEnds.ts';
 
-/** A completion of the policy and what came of it. */
+/** A completion of the policy with its outcome. */
 export interface JudgedSample {
 	readonly posed: PosedProblem;
 	readonly sample: Sample;
-	/** 1: right; 0: wrong. */
+	/** 1: correct; 0: incorrect. */
 	readonly outcome: number;
 }
 
-/** What was sampled, with the tokens that it took, prompts included. */
+/** Sampled rows, with the number of tokens used, including prompts. */
 export interface LabelledBatch {
 	readonly rows: readonly LabelledRow[];
 	readonly sampled: number;
 	readonly tokens: number;
-	/** Mean outcome of the completions from their beginning; null: there are none. */
+	/** Mean outcome of completions sampled from the start; null if there are none. */
 	readonly accuracy: number | null;
 }
 
-/** Completions and their outcomes; those to which accuracy does not apply are left out. */
+/** Completions with their outcomes; those to which accuracy does not apply are skipped. */
 export async function judgedSamples(
 	parts: TrainingParts,
 	problems: readonly PosedProblem[],
@@ -46,14 +46,14 @@ export async function judgedSamples(
 	});
 }
 
-/** Completion tokens of the text, without an end of sequence: what a search gives values to. */
+/** Completion tokens of the text, without end of sequence: what search assigns values to. */
 function textLength({ tokens, promptLength }: Sample): number {
 	return tokens.length - promptLength - (tokens.at(-1) === eosToken ? 1 : 0);
 }
 
 /**
- * Every beginning of a completion has its outcome as label: by the cross-entropy the head learns the share of completions
- * from there on that are right, which is the value of the policy (Cobbe et al. 2021, section 4; Yu et al. 2023, eq. 3).
+ * Labels every prefix of a completion with its outcome: with cross-entropy, the head learns the share of correct
+ * completions from there on, which is the value of the policy (Cobbe et al. 2021, section 4; Yu et al. 2023, eq. 3).
  */
 export function outcomeLabels({ sample, outcome }: JudgedSample): LabelledRow {
 	const length = textLength(sample);
@@ -65,7 +65,7 @@ export function outcomeLabels({ sample, outcome }: JudgedSample): LabelledRow {
 	};
 }
 
-/** Steps have the outcome of their completion as label: what it costs nothing to measure a process head by. */
+/** Labels steps with the outcome of their completion, a free way to evaluate a process head. */
 export function outcomeOfSteps(judged: JudgedSample, rule: StepRule, parts: TrainingParts): LabelledRow {
 	const { sample, outcome } = judged;
 	const ends = stepEnds(sample.tokens.slice(sample.promptLength), parts.tokenizer, rule);
@@ -78,11 +78,11 @@ export function outcomeOfSteps(judged: JudgedSample, rule: StepRule, parts: Trai
 }
 
 export function ruleOf(stage: ResolvedProcessStage): StepRule {
-	// The recipe has been checked: the rule is there, and it is not `completion`.
+	// The recipe has been checked: the rule exists and is not `completion`.
 	return stepRuleOf(stage.split as StepSplit) as StepRule;
 }
 
-/** Samples a generation batch of a head's stage, judges it and labels it. Its streams are those of the batch's number. */
+/** Samples, judges and labels a generation batch of a head stage. Its random streams depend on the batch number. */
 export async function labelPolicy(
 	parts: TrainingParts,
 	stage: ResolvedHeadStage,
@@ -116,9 +116,9 @@ interface Beginning {
 }
 
 /**
- * Labels of Math-Shepherd (Wang et al. 2024, section 3.3): `completions` go on from each step but the last; its label is the
- * share of them that are right (soft estimation, eq. 4) or whether any is (hard estimation, eq. 3). The last step has the
- * outcome.
+ * Labels of Math-Shepherd (Wang et al. 2024, section 3.3): `completions` are sampled from each step except the last;
+ * its label is the share of correct ones (soft estimation, eq. 4) or whether any is correct (hard estimation, eq. 3).
+ * The last step has the outcome.
  */
 async function labelSteps(
 	parts: TrainingParts,
@@ -146,7 +146,7 @@ async function labelSteps(
 					maxNewTokens: asked.map(({ end }) => stage.max_completion_length - end),
 					temperature: stage.temperature,
 				});
-	// As completions of the problem, not of the beginning that they were sampled from.
+	// As completions of the problem instead of the prefix they were sampled from.
 	const whole = samples.map((sample, i): Sample => {
 		return { ...sample, promptLength: (going[i] as JudgedSample).sample.promptLength };
 	});

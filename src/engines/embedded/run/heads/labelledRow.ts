@@ -1,14 +1,14 @@
 import type { Sequence, ValueRow } from '../../learner.ts';
 
-/** A completion with labels at some of its beginnings. */
+/** A completion with labels at some of its prefixes. */
 export interface LabelledRow extends Sequence {
-	/** Completion tokens of each labeled beginning (0: the prompt alone), rising, and its label in 0..1. */
+	/** Completion tokens of each labeled prefix (0: the prompt alone), ascending, and its label in 0..1. */
 	readonly labels: readonly (readonly [length: number, label: number])[];
-	/** Index in `labels` of the whole completion; null: it has no label. */
+	/** Index in `labels` of the whole completion; null if unlabeled. */
 	readonly whole: number | null;
 }
 
-/** Every completion counts alike, and within it every label: their weights add up to 1. */
+/** Weights every completion equally, and within it every label: the weights sum to 1. */
 export function valueRows(rows: readonly LabelledRow[]): ValueRow[] {
 	return rows.map(({ tokens, promptLength, labels }) => {
 		const places = tokens.length - promptLength + 1;
@@ -22,7 +22,7 @@ export function valueRows(rows: readonly LabelledRow[]): ValueRow[] {
 	});
 }
 
-/** The values of the labeled beginnings of rows, and their labels, side by side. */
+/** Values and labels of the labeled prefixes of rows, in parallel. */
 export function labelledValues(
 	rows: readonly LabelledRow[],
 	values: readonly Float32Array[],

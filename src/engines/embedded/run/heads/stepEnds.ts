@@ -2,8 +2,8 @@ import type { StepRule } from '../../../../core/search/stepRule.ts';
 import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
 
 /**
- * Where the steps of a completion end, in its tokens: what divides two steps belongs to the first, as in a search. The last
- * end is that of the text; an end of sequence is behind it.
+ * Token offsets of the ends of steps: a separator belongs to the preceding step, as in search. The last end is that of
+ * the text; an end of sequence comes after it.
  */
 export function stepEnds(ids: readonly number[], tokenizer: Tokenizer, rule: StepRule): number[] {
 	const length = ids.at(-1) === eosToken ? ids.length - 1 : ids.length;

@@ -9,19 +9,19 @@ import type { StageHost } from '../stageHost.ts';
 import type { CompletionTexts } from './completionTexts.ts';
 
 const acceptedSchema = v.object({
-	/** Rows that were judged. */
+	/** Number of judged rows. */
 	rows: v.number(),
-	/** Places of those that passed. */
+	/** Indices of accepted rows. */
 	accepted: v.array(v.pipe(v.number(), v.integer(), v.minValue(0))),
 });
 
-/** Completions that are judged at once. */
+/** Completions judged at once. */
 const judgedAtOnce = 512;
 
 /**
- * Leaves the completions out whose reward is below `minReward` (rejection sampling, Yuan et al. 2023, section 3.3). They are
- * judged once, when the stage begins: rewards may answer differently another time, and a resumed run is to go on with the same
- * rows, so what was accepted lies in the run directory.
+ * Drops completions with a reward below `minReward` (rejection sampling, Yuan et al. 2023, section 3.3). They are
+ * judged once, when the stage starts; the result is stored in the run directory, because rewards may differ later and a
+ * resumed run must use the same rows.
  */
 export async function rejectRows(host: StageHost, stage: ResolvedDistillStage, texts: CompletionTexts): Promise<void> {
 	const { minReward, data } = stage;

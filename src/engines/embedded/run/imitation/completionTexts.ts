@@ -7,15 +7,15 @@ import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
 import type { Sequence } from '../../learner.ts';
 
 /**
- * Completions of a file in the model's tokens, end-of-sequence included. Those that do not fit the context or have symbols that
- * the vocabulary lacks are left out.
+ * Tokenized completions of a file, including end-of-sequence. Those that exceed the context or contain symbols missing
+ * from the vocabulary are left out.
  */
 export class CompletionTexts {
 	readonly #name: string;
 	readonly #sequences: readonly Sequence[];
 	readonly #seed: number;
 	readonly #purpose: string;
-	/** Rows of the file, in the order of `sequences`. */
+	/** Rows of the file, parallel to `sequences`. */
 	readonly rows: readonly CompletionRow[];
 	readonly leftOut: number;
 	#chosen: readonly Sequence[];
@@ -30,7 +30,7 @@ export class CompletionTexts {
 			/** Tokens. */
 			readonly context: number;
 			readonly seed: number;
-			/** Of the stage: two stages see the same rows in different orders. */
+			/** Index of the stage: two stages see the same rows in different orders. */
 			readonly index: number;
 		},
 	) {
@@ -63,13 +63,13 @@ export class CompletionTexts {
 		this.#order = new EpochOrder(sequences.length, seed, this.#purpose);
 	}
 
-	/** From now on only these rows come. */
+	/** Restricts the rows to a selection. */
 	choose(places: readonly number[]): void {
 		this.#chosen = places.map((place) => this.#sequences[place] as Sequence);
 		this.#order = new EpochOrder(places.length, this.#seed, this.#purpose);
 	}
 
-	/** The rows of the update with this number in its stage: epoch after epoch, each shuffled anew. */
+	/** The rows of an update, by its number in the stage: epoch after epoch, each shuffled anew. */
 	batch(update: number, size: number): Sequence[] {
 		return Array.from({ length: size }, (_, i) => this.#chosen[this.#order.at(update * size + i)] as Sequence);
 	}

@@ -13,9 +13,10 @@ interface Batch {
 }
 
 /**
- * A teacher is imitated: by its completions (those of a file that the rewards accept), or by its distribution of every token
- * (Hinton et al. 2015) on completions of a file, of the teacher (Kim and Rush 2016), or of the student (Agarwal et al. 2023).
- * @param texts of the stage's file; null: completions are sampled
+ * Distills a teacher: from its completions (those of a file that the rewards accept), or from its distribution at every
+ * token (Hinton et al. 2015) on completions of a file, of the teacher (Kim and Rush 2016), or of the student (Agarwal
+ * et al. 2023).
+ * @param texts from the file of the stage; null: completions are sampled
  */
 export async function runDistillStage(
 	host: StageHost,

@@ -6,20 +6,22 @@ import { checkpointFiles } from '../../../../protocol/checkpointState.ts';
 import { readDataFile } from '../../../../runs/openDataset.ts';
 import { readCheckpoint, type StoredCheckpoint } from '../checkpointFolder.ts';
 
-/** Files that stages imitate, before anything is known of a vocabulary; each by the number of its stage. */
+/** Files imitated by stages, before the vocabulary is known; each by stage index. */
 export interface ImitationFiles {
 	readonly corpora: ReadonlyMap<number, Corpus>;
 	readonly completions: ReadonlyMap<number, { readonly path: string; readonly rows: readonly CompletionRow[] }>;
-	/** Files that are mixed into the data of a stage. */
+	/** Files mixed into the data of a stage. */
 	readonly extra: ReadonlyMap<number, readonly (readonly CompletionRow[])[]>;
 	readonly teachers: ReadonlyMap<number, StoredCheckpoint>;
-	/** Texts whose characters the vocabulary of a new model must hold. */
+	/** Texts whose characters a new model's vocabulary must contain. */
 	readonly texts: readonly string[];
-	/** SHA-256 of the files; null: the recipe names none. */
+	/** SHA-256 of the files; null if the recipe names none. */
 	readonly hash: string | null;
 }
 
-/** Reads the files of a recipe's stages. Throws `missing`, `corrupt` and `invalid` (naming file and line) before any work. */
+/**
+ * Reads the files of a recipe's stages. Throws `missing`, `corrupt` and `invalid` (with file and line) before any work.
+ */
 export async function openImitationFiles({ stages, template }: ResolvedRecipe): Promise<ImitationFiles> {
 	const corpora = new Map<number, Corpus>();
 	const completions = new Map<number, { path: string; rows: CompletionRow[] }>();

@@ -5,8 +5,8 @@ import type { Sequence, SftRow } from '../../learner.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
 
 /**
- * One update that imitates: mean negative log-probability over all tokens of the rows behind their prompts.
- * @param also is measured whenever held-out accuracy is
+ * One imitation update: mean negative log-probability over all tokens after the prompts.
+ * @param also measured whenever held-out accuracy is
  */
 export async function imitationUpdate(
 	host: StageHost,

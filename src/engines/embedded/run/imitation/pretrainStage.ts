@@ -5,7 +5,7 @@ import type { StageHost, Verdict } from '../stageHost.ts';
 import { imitationUpdate } from './imitationUpdate.ts';
 import type { PretrainTexts } from './pretrainTexts.ts';
 
-/** How many of the first n rows are worked solutions: evenly spread, and no random number is drawn for it. */
+/** Number of worked solutions among the first n rows: evenly spread, without random numbers. */
 const workedOf = (n: number, share: number) => Math.floor(n * share);
 
 /** The rows of an update: texts by their number in the run, worked solutions from the problem feed. */
@@ -23,7 +23,7 @@ function nextRows(host: StageHost, stage: ResolvedPretrainStage, texts: Pretrain
 	);
 }
 
-/** Mean negative log-probability of the tokens of texts that are never trained on, and its exponential. */
+/** Mean negative log-probability of the tokens of held-out texts, and its exponential. */
 async function heldOutLoss(host: StageHost, texts: PretrainTexts): Promise<Metrics> {
 	const { learner, recipe } = host.parts;
 	const rows = texts.heldOut(recipe.evaluate.problems);
@@ -39,9 +39,9 @@ async function heldOutLoss(host: StageHost, texts: PretrainTexts): Promise<Metri
 }
 
 /**
- * Pretraining: the next token of whole texts, bos to eos, mixed with worked solutions in the share `workedShare`, whose prompts
- * are learned like the rest.
- * @param texts null: there are worked solutions alone
+ * Pretraining: next-token prediction on whole texts, bos to eos, mixed with worked solutions in the share
+ * `workedShare`, including their prompts.
+ * @param texts null: worked solutions only
  */
 export async function runPretrainStage(
 	host: StageHost,

@@ -7,11 +7,11 @@ import { type StoredCheckpoint, storedParameters } from '../checkpointFolder.ts'
 import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 import type { ImitationFiles } from './imitationFiles.ts';
 
-/** A model whose distributions are learned. */
+/** A model to distill. */
 export interface Teacher {
 	readonly shape: ModelShape;
 	readonly parameters: Float32Array;
-	/** What is odd about the pair, in a sentence; null: nothing. */
+	/** A warning about the pair, in a sentence; null if there is none. */
 	readonly warning: string | null;
 }
 
@@ -20,7 +20,10 @@ export function tokenizerOf({ tokenizer, folder }: StoredCheckpoint): Tokenizer 
 	return parseTokenizerJson(tokenizer, `${folder}/tokenizer.json`);
 }
 
-/** Teachers of the stages. Throws `mismatch` when one has another vocabulary than the student: their tokens mean other things. */
+/**
+ * The teachers of the stages. Throws `mismatch` if a vocabulary differs from that of the student, because tokens would
+ * have different meanings.
+ */
 export function teachersOf({ teachers }: ImitationFiles, student: ModelAndTokenizer): Map<number, Teacher> {
 	return new Map([...teachers].map(([index, checkpoint]) => [index, teacherOf(checkpoint, student)]));
 }

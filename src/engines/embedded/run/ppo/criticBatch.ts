@@ -10,7 +10,7 @@ import type { PerToken, ScoredBy } from '../../learner.ts';
 import type { GenerationBatch, Rollout } from '../generationBatch.ts';
 import type { StageHost } from '../stageHost.ts';
 
-/** A completion that the critic has looked at. */
+/** A completion with values and advantages. */
 export interface CriticisedRow {
 	readonly rollout: Rollout;
 	/** Completion tokens. */
@@ -20,13 +20,13 @@ export interface CriticisedRow {
 	readonly returns: Float64Array;
 	/** Before each completion token. */
 	readonly values: PerToken;
-	/** Under the policy that sampled, by the training graph; null: this batch has one update, and no reference. */
+	/** Under the sampling policy, by the training graph; null: this batch has one update and no reference. */
 	readonly oldLogprobs: PerToken | null;
 	readonly refLogprobs: PerToken | null;
 }
 
 export interface CriticisedBatch {
-	/** One per rollout; null: no reward applied to it, so that it teaches nothing. */
+	/** One per rollout; null if no reward applied to it, so that it is not trained on. */
 	readonly rows: readonly (CriticisedRow | null)[];
 	readonly metrics: Metrics;
 }
@@ -34,8 +34,8 @@ export interface CriticisedBatch {
 const mean = (list: readonly number[]) => metricValue(list.reduce((a, b) => a + b, 0) / list.length);
 
 /**
- * Values, rewards of tokens, advantages and returns of a batch.
- * @param keepsOld whether the updates need log-probabilities under the policy that sampled
+ * Values, token rewards, advantages and returns of a batch.
+ * @param keepsOld whether the updates need log-probabilities under the sampling policy
  */
 export async function criticise(
 	host: StageHost,
@@ -50,7 +50,7 @@ export async function criticise(
 	const penalises = stage.kl_coef > 0;
 	const old = keepsOld || penalises ? await logprobsOf('policy') : null;
 	const reference = penalises ? await logprobsOf('reference') : null;
-	// The sampler's log-probabilities do: the critic reads them as surprises.
+	// The sampler's log-probabilities suffice: the critic reads them as surprisals.
 	const values = await host.watch.measure('logprobs', () =>
 		learner.values(
 			samples,
@@ -66,7 +66,7 @@ export async function criticise(
 		const rewards = tokenRewards(reward, old?.[i] ?? sample.logprobs, ref, stage.kl_coef);
 		tokens += rewards.length;
 		penalties.push(rewards.reduce((sum, r) => sum + r, 0) - reward);
-		// The last value stands after the last token, where nothing comes any more.
+		// The last value is after the last token, where no reward follows.
 		const own = (values[i] as PerToken).subarray(0, rewards.length);
 		return { values: own, ...estimateAdvantages(rewards, own, stage) };
 	});

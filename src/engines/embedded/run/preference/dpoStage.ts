@@ -35,9 +35,9 @@ function pairMetrics(policy: readonly number[], reference: readonly number[], be
 }
 
 /**
- * Direct preference optimization (Rafailov et al. 2023, equation 7): the loss of a pair is -log sigmoid of beta times the
- * difference of the log-ratios of policy and reference, sums over the tokens of each completion; that of an update is the
- * mean over its pairs. The reference is the policy as the stage begins.
+ * Direct preference optimization (Rafailov et al. 2023, equation 7): the loss of a pair is -log sigmoid of beta times
+ * the difference of the log-ratios of policy and reference, summed over the tokens of each completion; the loss of an
+ * update is the mean over its pairs. The reference is the policy at the start of the stage.
  */
 export async function runDpoStage(
 	host: StageHost,
@@ -48,7 +48,7 @@ export async function runDpoStage(
 	const held = pairs.heldOut.slice(0, recipe.evaluate.problems);
 	const referenceOf = async (list: readonly TokenPair[]) =>
 		(await learner.logprobs(rowsOf(list), 'reference', 1)).map(sumOf);
-	// The reference stays as it is in this stage: once is enough.
+	// The reference is fixed during this stage, so once is enough.
 	let heldReference: Promise<readonly number[]> | null = null;
 	for (;;) {
 		const start = performance.now();

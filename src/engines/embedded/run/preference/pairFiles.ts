@@ -9,15 +9,18 @@ import { readDataFile } from '../../../../runs/openDataset.ts';
 import type { Sequence } from '../../learner.ts';
 import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 
-/** Pairs of files, before anything is known of a vocabulary. */
+/** Preference pair files, before the vocabulary is known. */
 export interface PairFiles {
-	/** By the number of the stage that learns from them. */
+	/** By index of the stage that uses them. */
 	readonly byStage: ReadonlyMap<number, { readonly path: string; readonly texts: PairTexts }>;
-	/** SHA-256 of the files; null: the recipe names none. */
+	/** SHA-256 of the files; null if the recipe names none. */
 	readonly hash: string | null;
 }
 
-/** Reads the files of pairs that a recipe names. Throws `missing` and `invalid` (naming file and line) before any work. */
+/**
+ * Reads the preference pair files named in a recipe. Throws `missing` and `invalid` (with file and line) before any
+ * work.
+ */
 export async function openPairFiles({ stages }: ResolvedRecipe): Promise<PairFiles> {
 	const byStage = new Map<number, { path: string; texts: PairTexts }>();
 	const hash = createHash('sha256');
@@ -31,31 +34,31 @@ export async function openPairFiles({ stages }: ResolvedRecipe): Promise<PairFil
 	return { byStage, hash: byStage.size === 0 ? null : hash.digest('hex') };
 }
 
-/** A better and a worse completion of one prompt, each with its end of sequence. */
+/** A better and a worse completion of one prompt, each with end of sequence. */
 export interface TokenPair {
 	readonly chosen: Sequence;
 	readonly rejected: Sequence;
 }
 
-/** Both sequences of each pair, the better first: as updates take them. */
+/** Both sequences of each pair, the better one first, as required by updates. */
 export function rowsOf(pairs: readonly TokenPair[]): Sequence[] {
 	return pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
 }
 
 /**
- * Pairs as tokens. Those that do not fit the context or have symbols that the vocabulary lacks are left out. They come in
- * epochs, each shuffled anew: which ones an update takes follows from its number alone.
+ * Tokenized pairs. Those that exceed the context or contain symbols missing from the vocabulary are left out. They come
+ * in epochs, each shuffled anew: the pairs of an update depend only on its number.
  */
 export class PreferencePairs {
 	readonly training: readonly TokenPair[];
-	/** Never trained on. */
+	/** Held out. */
 	readonly heldOut: readonly TokenPair[];
 	readonly leftOut: number;
 	readonly #seed: number;
 	#epoch = -1;
 	#order: number[] = [];
 
-	/** @throws `invalid` when no pair is left */
+	/** @throws `invalid` if no pair is left */
 	constructor(name: string, texts: PairTexts, { tokenizer, shape }: ModelAndTokenizer, seed: number) {
 		const made = (list: readonly PairText[]) =>
 			list.map((text) => pairOf(text, tokenizer, shape.context)).filter((pair) => pair !== null);
@@ -72,7 +75,7 @@ export class PreferencePairs {
 		);
 	}
 
-	/** The pairs of the update with this number in its stage. */
+	/** The pairs of an update, by its number in the stage. */
 	batch(update: number, size: number): TokenPair[] {
 		return Array.from({ length: size }, (_, i) => this.#at(update * size + i));
 	}
@@ -98,7 +101,7 @@ function pairOf(text: PairText, tokenizer: Tokenizer, context: number): TokenPai
 	return Math.max(pair.chosen.tokens.length, pair.rejected.tokens.length) > context ? null : pair;
 }
 
-/** The pairs of each stage in the model's tokens. */
+/** The tokenized pairs of each stage. */
 export function pairsByStage(
 	files: PairFiles,
 	model: ModelAndTokenizer,

@@ -6,7 +6,7 @@ import type { PerToken, Sequence } from '../../learner.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { type PreferencePairs, rowsOf, type TokenPair } from './pairFiles.ts';
 
-/** Texts as they stand, without an end of sequence: so `policy/value` and searches ask for scores. */
+/** Texts without end of sequence, as scored by `policy/value` and by search. */
 function texts(pairs: readonly TokenPair[]): Sequence[] {
 	return rowsOf(pairs).map(({ tokens, promptLength }) => ({ tokens: tokens.slice(0, -1), promptLength }));
 }
@@ -18,7 +18,7 @@ function scores(values: readonly PerToken[]): JudgedPair[] {
 }
 
 /**
- * A reward model beside the policy, which stays as it is: -log sigmoid of the difference of the scores of a better and a worse
+ * Trains a reward model beside the frozen policy: -log sigmoid of the difference of the scores of a better and a worse
  * completion (Bradley and Terry 1952; Ouyang et al. 2022, equation 1), the mean over the pairs of an update.
  */
 export async function runRewardModelStage(

@@ -23,7 +23,7 @@ import { type GenerationBatch, nextGeneration, type Rollout, type SamplingStage 
 import type { StageHost, Verdict } from '../stageHost.ts';
 import type { TrainingRow } from '../trainingRow.ts';
 
-/** The data of the stage; others learn from it by this name. */
+/** Output file of the stage, used by other stages under this name. */
 export const completionsName = 'completions.jsonl';
 
 const lineSchema = v.object({
@@ -35,7 +35,7 @@ const lineSchema = v.object({
 });
 export type CompletionLine = v.InferOutput<typeof lineSchema>;
 
-/** A file of one batch: what is kept of it, and how many were not. */
+/** The file of one batch: the completions kept, and the number of dropped ones. */
 const batchSchema = v.object({
 	kept: v.array(lineSchema),
 	dropped: v.record(v.picklist(dropReasons), v.number()),
@@ -44,10 +44,10 @@ const batchSchema = v.object({
 type BatchFile = v.InferOutput<typeof batchSchema>;
 
 /**
- * Rejection sampling: completions of the policy, of which the right ones (or those that a reward accepts) become training data
- * (Yuan et al. 2023; DeepSeek-R1, section 2.3.3). The policy stays as it is. One step is one generation batch; what is kept of
- * each lies in a file of its own until the last one, so that a killed run goes on and ends with the same data.
- * @param extra rows of the stage's files that are mixed in
+ * Rejection sampling: correct completions of the policy (or those that a reward accepts) become training data (Yuan et
+ * al. 2023; DeepSeek-R1, section 2.3.3). The policy is frozen. One step is one generation batch; what is kept of each
+ * is stored in its own file until the last one, so that an interrupted run continues and produces the same data.
+ * @param extra rows from files to mix in
  */
 export async function runRejectionStage(
 	host: StageHost,
@@ -88,14 +88,14 @@ export async function runRejectionStage(
 		if (last) metrics['rejection/rows'] = await finish(host, stage, folder, extra);
 		metrics.num_tokens = progress.tokens;
 		metrics.step_time = (performance.now() - start) / 1000;
-		// The policy has not changed: there is nothing to measure.
+		// The policy has not changed, so there is nothing to evaluate.
 		const verdict = await host.endUpdate({ metrics, batchStart, batchEnds: true, evaluate: async () => ({}) });
 		if (last) await host.data.remove(folder);
 		if (verdict !== 'next') return verdict;
 	}
 }
 
-/** Rows as rollout files hold them: they are compared with nothing, so they have no advantage. */
+/** Rows as written to rollout files: they are not compared, so they have no advantage. */
 function loggedRows({ rollouts }: GenerationBatch): TrainingRow[] {
 	return rollouts.map((rollout) => ({
 		rollout,
@@ -107,7 +107,7 @@ function loggedRows({ rollouts }: GenerationBatch): TrainingRow[] {
 	}));
 }
 
-/** Whether completions are right: by the recipe's own reward, else by the built-in one. */
+/** Whether completions are correct: by the accuracy reward of the recipe, otherwise by the built-in one. */
 async function rightness(host: StageHost, rollouts: readonly Rollout[]): Promise<(boolean | null)[]> {
 	const [first] = rollouts;
 	if (first === undefined || judgingReward(first.rewards) !== null) {
@@ -157,7 +157,7 @@ async function judged(host: StageHost, { keep }: ResolvedRejectionStage, batch: 
 	return { kept, dropped, sampled: batch.rollouts.length };
 }
 
-/** Puts the batches together and writes the data; returns its rows. Throws `missing` when nothing is left. */
+/** Combines the batches and writes the data; returns the number of rows. Throws `missing` if nothing is left. */
 async function finish(
 	host: StageHost,
 	stage: ResolvedRejectionStage,
@@ -198,7 +198,7 @@ async function batchFiles(host: StageHost, stage: ResolvedRejectionStage, folder
 		try {
 			value = parseBoundedJson(content ?? 'null');
 		} catch {
-			// Told below.
+			// Reported below.
 		}
 		const decoded = decode(batchSchema, value);
 		if (!decoded.ok) {
@@ -225,7 +225,7 @@ function nothingLeft(sampled: number, dropped: DropCounts, keep: KeepSettings): 
 	);
 }
 
-/** Rows of other files, in the shares that the recipe asks for. */
+/** Rows from other files, in the shares set in the recipe. */
 function mixedIn(
 	host: StageHost,
 	stage: ResolvedRejectionStage,
