@@ -21,6 +21,19 @@ function importsOf(path: string): string[] {
 	);
 }
 
+/** What a module of the Python trainer imports of its package, what is imported for type checking included. */
+function pythonImportsOf(path: string, known: ReadonlySet<string>): string[] {
+	return [...read(path).matchAll(/^ *from (\.+)([\w.]*) import ([^\n(]+|\([^)]*\))/gm)].flatMap(
+		([, dots = '', module = '', names = '']) => {
+			const base = posix.join(posix.dirname(path), '../'.repeat(dots.length - 1), module.replaceAll('.', '/'));
+			const file = `${posix.normalize(base)}.py`;
+			if (known.has(file)) return [file];
+			// A package: each name may be one of its modules.
+			return [...names.matchAll(/\w+/g)].map(([name]) => posix.join(base, `${name}.py`));
+		},
+	);
+}
+
 test('no file imports itself by way of others, but for the circles that docs/architecture.md names', () => {
 	const files = [...filesUnder('src', '.ts'), ...filesUnder('webview', '.ts')];
 	const circles = circlesOf(new Map(files.map((path) => [path, importsOf(path)])));
@@ -30,6 +43,12 @@ test('no file imports itself by way of others, but for the circles that docs/arc
 	]);
 	const documented = read('docs/architecture.md');
 	for (const path of circles.flat()) assert.ok(documented.includes(`\`${path}\``), `${path} is not named`);
+});
+
+test('no module of the trainer imports itself by way of others', () => {
+	const files = filesUnder('src/engines/trainer', '.py');
+	const known = new Set(files);
+	assert.deepEqual(circlesOf(new Map(files.map((path) => [path, pythonImportsOf(path, known)]))), []);
 });
 
 test('circles are found, of any length', () => {

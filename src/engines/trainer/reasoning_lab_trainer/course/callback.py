@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from .checkpoint import boundary_of
 from .hyperparameters import Hyperparameters
-from .stage import RunStopped, Stage
+from .stage import RunStopped, Stage, StageEnded
 
 if TYPE_CHECKING:
     from .context import Context
@@ -37,7 +38,7 @@ class GateCallback(TrainerCallback):
         stage = self._stage
         self._told = state.global_step
         stage.step = state.global_step
-        self._context.at_boundary(self._trainer)
+        self._context.boundary = boundary_of(self._trainer)
         verdict = self._context.gate.pass_through(
             "stage", {"index": stage.index, "type": stage.type, "step": state.global_step}
         )
@@ -99,7 +100,7 @@ class GateCallback(TrainerCallback):
         stage.step = state.global_step
         stage.problems_used = problems_used(self._trainer, state.global_step)
         if batch_ends:
-            context.at_boundary(self._trainer)
+            context.boundary = boundary_of(self._trainer)
         params: dict[str, Any] = {
             "step": stage.first_step + state.global_step,
             "metrics": metrics,
@@ -121,10 +122,6 @@ class GateCallback(TrainerCallback):
     def _take_over(self, hyperparameters: dict[str, float]) -> None:
         for sentence in self._hyperparameters.apply(hyperparameters):
             self._context.alert("warning", sentence)
-
-
-class StageEnded(Exception):
-    """The stage is over before its first update: not an error."""
 
 
 def scalars(logs: dict[str, Any]) -> dict[str, float | None]:

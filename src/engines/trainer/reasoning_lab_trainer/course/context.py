@@ -8,20 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformers import PrinterCallback, ProgressCallback, Trainer
+from transformers import Trainer
 
 from ..failure import Failure
 from ..gpu.metrics import device_metrics
 from ..gpu.sampler import DeviceSampler
 from ..link.client import Link
 from ..link.messages import Assignment, Order, ScoredRow, ScoreRow
-from ..models.policy import unpatch
-from . import checkpoint
-from .callback import GateCallback, StageEnded
-from .faults import is_out_of_memory, out_of_memory
 from .gate import Gate
-from .opening import make_whole
-from .stage import RunStopped, Stage
+from .stage import RunStopped, Stage, StageEnded
 from .stopwatch import Stopwatch
 from .world import World
 
@@ -89,10 +84,6 @@ class Context:
         self._told.add(what)
         return first
 
-    def at_boundary(self, trainer: Trainer) -> None:
-        """Remembers what a checkpoint of this moment holds."""
-        self.boundary = checkpoint.boundary_of(trainer)
-
     def score(
         self,
         rows: Sequence[ScoreRow],
@@ -125,70 +116,6 @@ class Context:
         own = self.world.rank * len(rows)
         return scored[own : own + len(rows)]
 
-    def train(self, stage: Stage, trainer: Trainer) -> None:
-        """
-        Trains until the stage is over, going on with the optimiser where the run was resumed in this stage. Raises
-        RunStopped where the driver wants no further update, and Failure.
-        """
-        trainer.lab = self
-        callback = GateCallback(self, stage, trainer)
-        trainer.add_callback(callback)
-        # What is told goes over the link.
-        trainer.remove_callback(PrinterCallback)
-        trainer.remove_callback(ProgressCallback)
-        self.active = Active(stage, trainer)
-        try:
-            trainer.train(resume_from_checkpoint=self._resume_folder(stage))
-        except StageEnded:
-            pass
-        except RunStopped:
-            raise
-        except BaseException as error:
-            failure = error if isinstance(error, Failure) else None
-            if is_out_of_memory(error):
-                failure = out_of_memory(error, self.recipe, stage.settings, f'stage {stage.index + 1} ("{stage.type}")')
-            if failure is None:
-                raise
-            self._offer_checkpoint(trainer)
-            raise failure from error
-        finally:
-            unpatch(trainer.accelerator.unwrap_model(trainer.model))
-            self.active = None
-            self.boundary = None
-            self.updating = False
-            self.tokens_before = self.tokens
-        if callback.stopped:
-            raise RunStopped
-        if stage.index + 1 < len(self.recipe["stages"]):
-            make_whole(self, trainer)
-
-    def _resume_folder(self, stage: Stage) -> str | None:
-        resume = self.assignment["resume"]
-        if resume is None or stage.step == 0 or resume["stage"]["index"] != stage.index:
-            return None
-        folder = Path(resume["checkpoint"]) / checkpoint.TRAINER
-        if folder.is_dir():
-            return str(folder)
-        self.alert(
-            "warning",
-            "The checkpoint has no optimizer state: the optimizer starts fresh, with the schedule of the stage.",
-        )
-        return None
-
-    def _offer_checkpoint(self, trainer: Trainer) -> None:
-        """
-        After an error that left weights, optimiser and random states as they were at the last gate, the driver may save
-        them.
-        """
-        if self.boundary is None or self.updating or self.world.size > 1 or self.link is None:
-            return
-        trainer.model.zero_grad(set_to_none=True)
-        free_memory()
-        try:
-            self.gate.pass_through("run/orders", {"answers": [], "failing": True})
-        except Failure as failure:
-            print(f"Could not write a checkpoint: {failure}", file=sys.stderr)
-
     @property
     def steps_done(self) -> int:
         """Updates of the run."""
@@ -220,20 +147,7 @@ class Context:
 
     def _perform(self, order: Order) -> Any:
         do = order["do"]
-        if do == "checkpoint":
-            return {"state": checkpoint.write_checkpoint(self, order["folder"])}
         perform = self._performers.get(do)
         if perform is None:
             raise Failure("unsupported", f"The trainer does not support the order {do!r}.", "Update the trainer.")
         return perform(order)
-
-
-def free_memory() -> None:
-    """Gives back what torch holds of the device."""
-    import gc
-
-    import torch
-
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

@@ -1,13 +1,16 @@
-"""How the policy of a run comes into memory, at its beginning and between stages that share it among GPUs."""
+"""Opens what a run trains with: its policy, problems and rewards."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..data.problems import DriverProblems, Problems, open_row_problems, problems_hash
 from ..models.load import load_policy
 from ..models.policy import Policy
+from ..trl.in_process_rewards import InProcessRewards
 from .faults import is_out_of_memory, out_of_memory
 from .versions import device_kind
 
@@ -45,3 +48,38 @@ def make_whole(context: Context, trainer: Any) -> None:
             value = world.broadcast(trained[name].cpu() if world.main else None)
             own[name].copy_(value)
     policy.model = fresh
+
+
+def open_problems(context: Context) -> Problems:
+    """
+    The problems of the run; every rank calls it. What is read here is told to the driver (`data/opened`). Raises the
+    Failures of reading.
+    """
+    if context.assignment["problems"]:
+        return DriverProblems(context.gate.ask)
+    # One process reads and, of the hub, downloads; the others find it in the cache.
+    problems = open_row_problems(context.recipe) if context.world.main else None
+    context.world.barrier()
+    problems = problems or open_row_problems(context.recipe)
+    context.gate.ask(
+        "data/opened",
+        lambda: {
+            "hash": problems_hash(problems),
+            "training": problems.total,
+            "heldOut": problems.held_out_total,
+            "leftOut": 0,
+        },
+    )
+    return problems
+
+
+def open_in_process_rewards(context: Context) -> InProcessRewards | None:
+    """Loads the Python files among the recipe's rewards; None where they run in hosts. Raises Failure."""
+    if (context.recipe.get("pytorch") or {}).get("rewards") != "in-process":
+        return None
+    columns = [
+        column
+        for column in context.assignment["columns"]
+        if column["file"] is not None and Path(column["file"]).suffix == ".py"
+    ]
+    return InProcessRewards(columns) if columns else None

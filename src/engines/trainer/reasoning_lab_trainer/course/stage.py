@@ -28,3 +28,7 @@ class Stage:
 
 class RunStopped(Exception):
     """The driver wants no further update: not an error."""
+
+
+class StageEnded(Exception):
+    """The stage is over before its first update: not an error."""

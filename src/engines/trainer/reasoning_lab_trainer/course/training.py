@@ -10,17 +10,16 @@ from typing import Any
 
 import torch
 
-from ..data.problems import open_problems
 from ..failure import Failure
 from ..link.client import Link
 from ..link.messages import SCRATCH_VARIABLE, Assignment
 from ..models.heads import make_head
 from ..policy.orders import take_orders
-from ..trl.in_process_rewards import open_in_process_rewards
 from ..trl.stages import check_stages, run_stage
 from ..trl.version import other_version
+from .checkpoint import write_checkpoint
 from .context import Context
-from .opening import open_policy
+from .opening import open_in_process_rewards, open_policy, open_problems
 from .stage import Stage
 from .versions import device_kind
 from .world import World
@@ -39,6 +38,7 @@ def work(link: Link | None, world: World, assignment: Assignment) -> None:
     # The driver's folder is removed by the driver, even after this process was killed.
     with TemporaryDirectory(prefix="reasoning-lab-", dir=os.environ.get(SCRATCH_VARIABLE)) as scratch:
         context = Context(link, world, assignment, Path(scratch))
+        context.perform_with("checkpoint", lambda order: {"state": write_checkpoint(context, order["folder"])})
         if assignment["mode"] == "serve":
             serve(context)
         else:

@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..failure import Failure
 from ..link.messages import Problem
@@ -16,9 +16,6 @@ from .hashing import Epochs, Random
 from .presets import MISSING, Columns, cell, row_parts
 from .source import Numbered, Source, plain, read_rows, word_of_place
 from .split import held_out, prompt_key
-
-if TYPE_CHECKING:
-    from ..course.context import Context
 
 CHUNK = 4096
 """Problems of one request to the driver."""
@@ -208,29 +205,6 @@ def open_row_problems(recipe: dict[str, Any]) -> RowProblems:
     held_rows = None if held_source is None else read_problems(held_source, columns)
     training, held = split_rows(rows, held_rows, dataset["heldOutShare"])
     return RowProblems(source.name, training, held, recipe["seed"])
-
-
-def open_problems(context: Context) -> Problems:
-    """
-    The problems of the run; every rank calls it. What is read here is told to the driver (`data/opened`). Raises the
-    Failures of reading.
-    """
-    if context.assignment["problems"]:
-        return DriverProblems(context.gate.ask)
-    # One process reads and, of the hub, downloads; the others find it in the cache.
-    problems = open_row_problems(context.recipe) if context.world.main else None
-    context.world.barrier()
-    problems = problems or open_row_problems(context.recipe)
-    context.gate.ask(
-        "data/opened",
-        lambda: {
-            "hash": problems_hash(problems),
-            "training": problems.total,
-            "heldOut": problems.held_out_total,
-            "leftOut": 0,
-        },
-    )
-    return problems
 
 
 def problems_hash(problems: RowProblems) -> str:

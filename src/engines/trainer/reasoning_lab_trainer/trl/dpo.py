@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..course.train_stage import train
 from ..data.pairs import open_pairs
 from .arguments import training_arguments
 from .references import reference_policy, restore_adapters, saved_reference
@@ -44,6 +45,6 @@ def run_stage(context: Context, stage: Stage) -> None:
     lay_out(trainer, context, stage)
     restore_adapters(context, saved)
     try:
-        context.train(stage, trainer)
+        train(context, stage, trainer)
     finally:
         context.policy.forget_reference()

@@ -8,29 +8,14 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..course.fence import fenced
 from ..failure import Failure
 from ..link.messages import Column, ScoreRow
 
-if TYPE_CHECKING:
-    from ..course.context import Context
-
 HOST = "_reward_host"
 """The package of the reward hosts, which loads reward files and calls them as TRL would."""
-
-
-def open_in_process_rewards(context: Context) -> InProcessRewards | None:
-    """Loads the Python files among the recipe's rewards; None where they run in hosts. Raises Failure."""
-    if (context.recipe.get("pytorch") or {}).get("rewards") != "in-process":
-        return None
-    columns = [
-        column
-        for column in context.assignment["columns"]
-        if column["file"] is not None and Path(column["file"]).suffix == ".py"
-    ]
-    return InProcessRewards(columns) if columns else None
 
 
 class InProcessRewards:

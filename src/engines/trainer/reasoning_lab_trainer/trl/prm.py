@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from ..course.train_stage import train
 from ..data.steps import open_steps
 from ..models.heads import make_head
 from .arguments import training_arguments
@@ -81,4 +82,4 @@ def run_stage(context: Context, stage: Stage) -> None:
     )
     trainer.measure_every = context.recipe["evaluate"]["every"]
     lay_out(trainer, context, stage)
-    context.train(stage, trainer)
+    train(context, stage, trainer)

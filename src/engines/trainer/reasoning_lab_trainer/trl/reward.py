@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..course.train_stage import train
 from ..data.pairs import open_pairs
 from ..models.heads import make_head
 from .arguments import training_arguments
@@ -41,4 +42,4 @@ def run_stage(context: Context, stage: Stage) -> None:
     )
     trainer.measure_every = context.recipe["evaluate"]["every"]
     lay_out(trainer, context, stage)
-    context.train(stage, trainer)
+    train(context, stage, trainer)

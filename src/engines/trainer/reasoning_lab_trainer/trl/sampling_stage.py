@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from ..course.train_stage import train
 from ..failure import Failure
 from .arguments import training_arguments
 from .options import settings_by_name
@@ -40,7 +41,7 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
     trainer.begin_sampling(context, stage, columns)
     restore_adapters(context, saved)
     try:
-        context.train(stage, trainer)
+        train(context, stage, trainer)
     finally:
         context.policy.forget_reference()
 

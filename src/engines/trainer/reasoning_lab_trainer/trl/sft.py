@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..course.train_stage import train
 from ..failure import Failure
 from ..link.messages import Problem
 from .arguments import training_arguments
@@ -78,4 +79,4 @@ def train_rows(context: Context, stage: Stage, rows: list[dict[str, Any]], what:
     lay_out(trainer, context, stage, order if len(trainer.train_dataset) == len(rows) else None)
     if stage.type == "sft":
         trainer.problems_per_batch = int(stage.settings["batch_size"])
-    context.train(stage, trainer)
+    train(context, stage, trainer)
