@@ -18,7 +18,7 @@ const cellPadding = 22;
 const sampled = 60;
 
 /** Cell text: one line, invisible characters written out. */
-export function cellText(value: Cell | undefined, kind: 'number' | 'boolean' | 'text'): string {
+export function cellText(value: Cell | undefined, kind: ColumnKind): string {
 	if (value === null || value === undefined) return '';
 	if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value, 6);
 	if (typeof value === 'boolean') return value ? 'true' : 'false';
