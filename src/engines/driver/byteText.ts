@@ -3,10 +3,10 @@ const minus = 45;
 const point = 46;
 const zero = 48;
 
-/** Of the numbers that are written digit by digit, in millionths: what an integer of 32 bits holds. */
+/** Max absolute value of numbers written digit by digit: in millionths they fit into a 32-bit integer. */
 const largest = 2 ** 31;
 
-/** A text in UTF-8 that grows. */
+/** A growing UTF-8 text. */
 export class ByteText {
 	#bytes = Buffer.allocUnsafe(1 << 16);
 	#length = 0;
@@ -21,8 +21,8 @@ export class ByteText {
 	}
 
 	/**
-	 * A list of JSON: numbers to six decimals, null for what is not finite. It takes a fraction of the time of
-	 * `JSON.stringify`, which writes the shortest text that is read back as the same number.
+	 * Writes a JSON list: numbers to six decimals, null for non-finite ones. It takes a fraction of the time of
+	 * `JSON.stringify`, which searches for the shortest text that is parsed as the same number.
 	 */
 	writeNumbers(values: ArrayLike<number>, from: number, to: number): void {
 		this.write('[');

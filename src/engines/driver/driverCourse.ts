@@ -18,28 +18,28 @@ import { contract, type LinkParams, type LinkResult, type TrainerNotice } from '
 
 export interface DriverCourseOptions extends CourseOptions {
 	readonly orders: OrderExchange;
-	/** Longest prompt and completion of the model, in tokens. */
+	/** Max tokens of prompt and completion of the model. */
 	readonly context: number;
 	readonly versions: Readonly<Record<string, string>>;
-	/** The checkpoint of another run of this engine that this one begins from; null: there is none. */
+	/** The checkpoint of another run of this engine that this run starts from; null if there is none. */
 	readonly adopted: StartCheckpoint | null;
 }
 
-/** Completions that are judged at once. */
+/** Completions judged at once. */
 const chunkRows = 1024;
 
-/** Stages in which the policy stays as it is: its held-out accuracy says nothing new. */
+/** Stages that freeze the policy, so that its held-out accuracy does not change. */
 const policyStands: readonly ResolvedStage['type'][] = ['reward-model', 'process-reward-model', 'value-model'];
 
-/** What a line of metrics.jsonl holds beside its values. */
+/** Keys of a line of metrics.jsonl besides its values. */
 const reserved = ['step', 'time', 'stage', '__proto__'];
 
-/** The course of a run whose updates happen in a trainer. */
+/** The course of a run whose updates are computed by a trainer. */
 export class DriverCourse extends RunCourse {
 	declare protected readonly options: DriverCourseOptions;
-	/** Updates done when the batch that is trained on began. */
+	/** Number of updates before the current batch. */
 	#batchStart: number;
-	/** Of what was adopted; until the first update the weights are still its. */
+	/** First step of an adopted checkpoint; until the first update the weights are still those of the checkpoint. */
 	readonly #first: number;
 
 	constructor(options: DriverCourseOptions) {
@@ -49,7 +49,7 @@ export class DriverCourse extends RunCourse {
 		this.skipFinishedStages();
 	}
 
-	/** A stage begins, or goes on after a resume. */
+	/** Starts a stage, or continues it after a resume. */
 	async begin({ index, type, step }: LinkParams<'stage'>): Promise<Ending> {
 		const { progress } = this;
 		const stage = this.isOver ? null : this.stage();
@@ -83,7 +83,7 @@ export class DriverCourse extends RunCourse {
 		return this.ending(verdict, because);
 	}
 
-	/** The rollouts of an update come before it, while it is computed. */
+	/** The rollouts of an update arrive before it, while it is computed. */
 	ahead({ step, rollouts }: TrainerNotice<'rollouts'>): void {
 		if (step !== this.progress.step + 1) {
 			throw contract(
@@ -93,7 +93,7 @@ export class DriverCourse extends RunCourse {
 		this.#writeRollouts(step, rollouts);
 	}
 
-	/** The trainer leaves out the batches that the recipe does not want to keep. */
+	/** The trainer omits batches that the recipe does not log. */
 	#writeRollouts(step: number, blocks: TrainerNotice<'rollouts'>['rollouts']): void {
 		const stray = blocks.flatMap(({ lines }) => lines).find((line) => line.step !== step);
 		if (stray)
@@ -101,7 +101,7 @@ export class DriverCourse extends RunCourse {
 		this.keepRollouts(step, () => rolloutsFile(blocks));
 	}
 
-	/** Scores a batch; where that is not to be, what the trainer is to do in its place. */
+	/** Scores a batch, or returns what the trainer must do instead. */
 	async score({ step, rows, known }: LinkParams<'rewards/score'>, turn: Turn): Promise<LinkResult<'rewards/score'>> {
 		const { progress, options } = this;
 		if (step !== progress.step) {
@@ -152,7 +152,7 @@ export class DriverCourse extends RunCourse {
 		return this.progress.stageIndex >= this.options.recipe.stages.length;
 	}
 
-	/** How an exchange ends; a run that is told to stop is saved before. */
+	/** How an exchange ends; a run that is asked to stop is checkpointed first. */
 	async ending(verdict: Verdict, because: string): Promise<Ending> {
 		if (verdict === 'next') return this.#continue();
 		if (verdict === 'stage-over' || this.isOver) return { do: 'end-stage', because };
@@ -176,7 +176,7 @@ export class DriverCourse extends RunCourse {
 		return judge.result(settings);
 	}
 
-	/** What the stages that sample allow, or all of the context. */
+	/** The limit of the sampling stages, or the whole context. */
 	#longestCompletion(): number {
 		const limits = this.options.recipe.stages.map((stage) =>
 			stage.type === 'grpo' || stage.type === 'rloo' ? stage.max_completion_length : 0,
@@ -202,7 +202,7 @@ export class DriverCourse extends RunCourse {
 		});
 	}
 
-	/** What is taken over is taken over whole: a trainer that has not begun a stage has no optimizer to write. */
+	/** Adopted state is adopted as a whole: a trainer that has not started a stage has no optimizer to write. */
 	async #writeState(folder: string): Promise<Record<string, unknown>> {
 		const { adopted, orders } = this.options;
 		if (adopted !== null && this.progress.step === this.#first) {
@@ -212,11 +212,11 @@ export class DriverCourse extends RunCourse {
 		return answered('checkpoint', checkpointAnswerSchema, await orders.give({ do: 'checkpoint', folder })).state;
 	}
 
-	/** The trainer prepares its stage itself. */
+	/** The trainer prepares its stages itself. */
 	protected prepareStage(): void {}
 }
 
-/** Lets a task that gives orders go on while the trainer waits; resolves with the next orders. */
+/** Lets a task give orders while the trainer waits; resolves with the next orders. */
 export type Turn = (task: () => Promise<Ending>) => Promise<{ orders: LinkResult<'step'>['orders'] }>;
 
 function answered<T>(what: string, schema: Schema<T>, value: unknown): T {

@@ -30,17 +30,17 @@ import {
 } from './trainerServer.ts';
 
 export interface DriverOptions {
-	/** The trainer is started by somebody else, who is told where to come to on standard output. */
+	/** Whether the trainer is started elsewhere; its starter reads from standard output where to connect. */
 	readonly join: boolean;
 	/** Folder in which clients leave control requests as files; null: none. */
 	readonly requests: string | null;
 }
 
-/** What is read and loaded while the trainer starts. */
+/** Everything loaded while the trainer starts. */
 interface Prepared {
 	/** null: the trainer reads the data itself. */
 	readonly dataset: OpenedDataset | null;
-	/** Where to go on; null: at the beginning. */
+	/** Where to continue; null: from the beginning. */
 	readonly start: StartCheckpoint | null;
 	/** Whether it is a checkpoint of this run. */
 	readonly own: boolean;
@@ -48,10 +48,10 @@ interface Prepared {
 	readonly progress: Progress;
 }
 
-/** How long a trainer may take to end by itself, in milliseconds. */
+/** Milliseconds a trainer has to exit by itself. */
 const farewellMs = 20_000;
 
-/** A run that a trainer computes: this side holds everything that is written, judged and asked for. */
+/** A run computed by a trainer: this side handles everything that is written, judged or requested. */
 export class DriverTraining implements Training {
 	readonly #run: OpenedRun;
 	readonly #options: DriverOptions;
@@ -64,7 +64,7 @@ export class DriverTraining implements Training {
 	#opened: LinkParams<'data/opened'> | null = null;
 	#course: DriverCourse | null = null;
 	#policy: TrainerPolicy | null = null;
-	/** It will end by itself: it has been told to, or has said so. */
+	/** Whether it is about to exit: it was asked to, or has announced it. */
 	#farewell = false;
 
 	constructor(run: OpenedRun, options: DriverOptions) {
@@ -83,7 +83,7 @@ export class DriverTraining implements Training {
 
 	async train(): Promise<OrderlyEnd> {
 		const { folder, writer, recipe, gate, controls } = this.#run;
-		// Nothing has been learned yet, and what is being loaded may be large: a stop does not wait for it.
+		// Nothing has been trained yet, and loading may take long, so a stop does not wait for it.
 		const early = new Promise<'stopped'>((resolve) => {
 			const stop = () => {
 				if (this.#course === null) resolve('stopped');
@@ -93,7 +93,7 @@ export class DriverTraining implements Training {
 		});
 		const prepared = this.#prepare();
 		prepared.catch((error: unknown) => {
-			// Loading a reward may take long: a stop does not wait for it.
+			// Loading a reward may take long, and a stop does not wait for it.
 			if (gate.stopRequest && Failure.from(error).reason === 'cancelled') this.#outcome.resolve('stopped');
 			else this.#outcome.reject(error);
 		});
@@ -111,7 +111,7 @@ export class DriverTraining implements Training {
 		if (join) {
 			const announcement: JoinAnnouncement = this.#host.address;
 			process.stdout.write(`${JSON.stringify(announcement)}\n`);
-			// Who started the trainer holds this end; with it gone, nobody will come.
+			// The starter of the trainer holds this end; when it closes, no trainer will connect.
 			process.stdin.resume().once('close', () => {
 				this.#outcome.reject(new Failure('unavailable', 'The trainer process has ended.', 'Resume the run.'));
 			});
@@ -230,7 +230,7 @@ export class DriverTraining implements Training {
 		return {};
 	}
 
-	/** The trainer has its weights: the run takes its turn and begins. */
+	/** The trainer has its weights: wait for the device, then start the run. */
 	async #begun({ context, totalSteps }: LinkParams<'ready'>): Promise<Ending> {
 		const run = this.#run;
 		const { writer, recipe, resume, gate } = run;
@@ -244,7 +244,7 @@ export class DriverTraining implements Training {
 		const all = { ...driverVersions(), ...versions };
 		await writer.updateRecord({ device, versions: all, ...(totalSteps === undefined ? {} : { totalSteps }) });
 		await writer.appendEvent({ type: 'device', took: kind, tried: [], asked: recipe.device });
-		// A cluster gives its devices out itself.
+		// A cluster assigns its devices itself.
 		if (!this.#options.join && (await run.waitForDevice(kind, device))) return { do: 'stop' };
 		const columns = rewards.scorers.map(({ column: { name, weight } }) => ({ name, weight }));
 		await writer.updateRecord({ status: 'running', step: progress.step, rewards: columns });
@@ -268,12 +268,13 @@ export class DriverTraining implements Training {
 		});
 		this.#course = course;
 		this.#policy = new TrainerPolicy(this.#orders, (task) => gate.withLearner(task));
-		// A new run from another's checkpoint owns a copy of where it began, so that it can be resumed by itself.
+		// A new run from another run's checkpoint owns a copy of its starting point, so that it can be resumed
+		// independently.
 		if (start !== null && !own) await course.checkpoint();
 		return course.ending(await course.openGate(), 'steps');
 	}
 
-	/** The trainer cannot go on, but nothing is lost yet. Its own words come after. */
+	/** The trainer cannot continue, but nothing is lost yet. Its own message follows. */
 	async #failing(): Promise<Ending> {
 		try {
 			await this.#course?.checkpoint();
@@ -292,7 +293,7 @@ export class DriverTraining implements Training {
 		throw contract(new Failure('invalid', `The trainer called ${method} before it was ready.`));
 	}
 
-	/** Does something while the trainer waits; what goes wrong ends the run. */
+	/** Runs a task while the trainer waits; an error ends the run. */
 	#turn(task: () => Promise<Ending>): Promise<LinkResult<'step'>> {
 		const question = this.#orders.open([]);
 		task().then(
@@ -300,7 +301,7 @@ export class DriverTraining implements Training {
 				this.#orders.end(ending);
 				if (ending.do !== 'stop') return;
 				this.#farewell = true;
-				// A trainer that fails says why before it ends.
+				// A failing trainer sends its reason before it exits.
 				if (this.#run.gate.stopRequest) this.#outcome.resolve('stopped');
 			},
 			(error: unknown) => {
@@ -311,7 +312,7 @@ export class DriverTraining implements Training {
 		return question;
 	}
 
-	/** Device and lock are given back when nothing computes any more. */
+	/** Device and lock are released once nothing computes any more. */
 	async halt(): Promise<void> {
 		this.#requests?.dispose();
 		await this.#host?.end(this.#farewell ? farewellMs : 0);

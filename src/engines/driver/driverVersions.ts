@@ -1,6 +1,6 @@
 import { runFormat } from '../../protocol/runRecord.ts';
 
-/** What a run's numbers depend on of this side; the trainer tells its own. */
+/** Versions of this side that affect the numbers of a run; the trainer reports its own. */
 export function driverVersions(): Record<string, string> {
 	return {
 		node: process.versions.node,

@@ -1,22 +1,22 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import { Failure } from '../../base/failure.ts';
 
-/** A header is one line or two. */
+/** Max bytes of a header, which has one or two lines. */
 const longestHeader = 8192;
 const headerEnd = Buffer.from('\r\n\r\n');
 
 /**
- * Lets messages with Content-Length framing pass as they are, and ends with an error where a peer sends something else or a
- * message that is too long to be read: nothing of it is kept.
+ * Passes messages with Content-Length framing through, and fails if the peer sends anything else or a message that is
+ * too long, without buffering it.
  */
 export class LengthGuard extends Transform {
 	readonly #longest: number;
-	/** The beginning of a header. */
+	/** Start of an incomplete header. */
 	#header: Buffer = Buffer.alloc(0);
-	/** Bytes of a body that are still to come. */
+	/** Remaining bytes of the current body. */
 	#body = 0;
 
-	/** @param longest bytes of a body */
+	/** @param longest max bytes of a body */
 	constructor(longest: number) {
 		super();
 		this.#longest = longest;

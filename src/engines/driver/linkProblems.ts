@@ -7,7 +7,10 @@ import type { LinkProblem } from '../../protocol/trainerLink.ts';
 import { largestDataset } from '../../runs/openDataset.ts';
 import type { LinkParams, LinkResult } from './trainerServer.ts';
 
-/** Whether the driver reads a dataset: generated problems, and files of lines that fit into memory. Else the trainer does. */
+/**
+ * Whether the driver reads a dataset: generated problems, and line-based files that fit into memory. Otherwise the
+ * trainer does.
+ */
 export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
 	if ('task' in dataset) return true;
 	const { path, heldOut, preset } = dataset;
@@ -20,13 +23,13 @@ export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
 	return true;
 }
 
-/** So many problems an answer: a trainer asks for its next batches, not for all that there are. */
+/** Max problems per reply: a trainer requests its next batches, not everything. */
 const mostProblems = 100_000;
 
-/** Of an answer with training problems, in characters: it ends with the one that passes this. */
+/** Max characters of a reply with training problems; it ends with the problem that exceeds this. */
 const largestAnswer = 16 << 20;
 
-/** Problems of one side of the split, as a trainer gets them. */
+/** Problems of one side of the split, as sent to a trainer. */
 export function linkProblems(
 	source: ProblemSource,
 	endless: boolean,

@@ -7,8 +7,8 @@ import { runDriver } from './runDriver.ts';
 import { serveTorch } from './serveTorch.ts';
 
 /**
- * The engine's process of recipes whose training runs in another program; the arguments of the embedded engine, and `--join
- * [--requests <folder>]` where the trainer is started by somebody else.
+ * The engine process for recipes that train in another program; takes the arguments of the embedded engine, and `--join
+ * [--requests <folder>]` if the trainer is started elsewhere.
  */
 async function main(): Promise<void> {
 	const { options, rest } = takeDriverArguments(process.argv.slice(2), process.cwd());

@@ -5,7 +5,7 @@ import type { Order, orderAnswerSchema } from '../../protocol/trainerLink.ts';
 
 export type OrderAnswer = v.InferOutput<typeof orderAnswerSchema>;
 
-/** An order that is answered, before it has its number. */
+/** An order with a reply, before it is numbered. */
 export type Wish = Order extends infer O ? (O extends { readonly id: number } ? Omit<O, 'id'> : never) : never;
 /** An order that ends an exchange. */
 export type Ending = Extract<Order, { readonly do: 'continue' | 'end-stage' | 'stop' }>;
@@ -14,21 +14,21 @@ interface Orders {
 	readonly orders: Order[];
 }
 
-/** So often a trainer that waits hears that it still does, in milliseconds. */
+/** Milliseconds between keep-alive replies to a waiting trainer. */
 const defaultWaitMs = 30_000;
 
 /**
- * The wishes of a driver and the answers of its trainer. The trainer asks (`open`) and gets the next wish as the answer; what
- * came of it stands in its next question. Between the wishes it is kept waiting, and told so now and then.
+ * Exchanges orders of the driver and replies of its trainer. The trainer polls (`open`) and receives the next order as
+ * the reply; its next poll carries the result. Between orders it is kept waiting, with keep-alive replies.
  */
 export class OrderExchange {
 	readonly #waitMs: number;
-	/** The trainer's question that has no answer yet. */
+	/** The open poll of the trainer. */
 	#question: Deferred<Orders> | null = null;
-	/** What it is answered with next. */
+	/** Orders for the next reply. */
 	#next: Order[] = [];
 	readonly #given = new Map<number, Deferred<unknown>>();
-	/** Told to the trainer and not answered yet. */
+	/** Orders sent to the trainer and not answered yet. */
 	#told: readonly number[] = [];
 	#lastId = 0;
 	#timer: NodeJS.Timeout | null = null;
@@ -38,7 +38,7 @@ export class OrderExchange {
 		this.#waitMs = waitMs;
 	}
 
-	/** The trainer asks what to do next, and says what came of the orders before. */
+	/** The trainer polls for the next orders, and reports the results of the previous ones. */
 	open(answers: readonly OrderAnswer[]): Promise<Orders> {
 		if (this.#closed) return Promise.reject(this.#closed);
 		if (this.#question)
@@ -51,7 +51,7 @@ export class OrderExchange {
 		return question.promise;
 	}
 
-	/** Lets the trainer do something; resolves with its value. Rejects with its failure. */
+	/** Sends an order; resolves with its result, or rejects with its failure. */
 	give(wish: Wish): Promise<unknown> {
 		if (this.#closed) return Promise.reject(this.#closed);
 		const id = ++this.#lastId;
@@ -61,12 +61,12 @@ export class OrderExchange {
 		return done.promise;
 	}
 
-	/** The last word of an exchange. */
+	/** Ends an exchange. */
 	end(order: Ending): void {
 		if (!this.#closed) this.#queue(order);
 	}
 
-	/** Whoever waits hears why there is nothing to wait for. */
+	/** Rejects all waiters with the reason. */
 	close(reason: Failure): void {
 		if (this.#closed) return;
 		this.#closed = reason;

@@ -4,7 +4,10 @@ import { type DriverOptions, DriverTraining } from './driverTraining.ts';
 import { driverVersions } from './driverVersions.ts';
 import { trainerExtensions } from './trainerPolicy.ts';
 
-/** Runs one run directory with a trainer. @param name of the engine that the recipe asks for */
+/**
+ * Runs one run directory with a trainer.
+ * @param name engine set in the recipe
+ */
 export function runDriver(args: RunArguments, name: 'pytorch' | 'ray', options: DriverOptions): EngineProcess {
 	return runWith(
 		{

@@ -14,10 +14,10 @@ import { TrainerHost } from './trainerHost.ts';
 import { TrainerPolicy } from './trainerPolicy.ts';
 import { checkTrainerVersion, contract, type TrainerHandlers } from './trainerServer.ts';
 
-/** How long a trainer may take to end by itself, in milliseconds. */
+/** Milliseconds a trainer has to exit by itself. */
 const farewellMs = 5000;
 
-/** Answers `policy/*` with the weights of a checkpoint; trains and writes nothing. Ends when it is told to. */
+/** Answers `policy/*` requests with the weights of a checkpoint; trains and writes nothing. Runs until stopped. */
 export function serveTorch(folder: string): EngineProcess {
 	const done = deferred<void>();
 	let host: TrainerHost | null = null;
@@ -77,7 +77,7 @@ export function serveTorch(folder: string): EngineProcess {
 				const trainer = await TrainerHost.start({
 					folder,
 					id: servedId,
-					// One process serves, whatever the run was trained with.
+					// Serving uses a single process, regardless of how the run was trained.
 					recipe: recipe?.pytorch ? { ...recipe, pytorch: { ...recipe.pytorch, processes: 1 } } : recipe,
 					handlers,
 					log: null,
@@ -129,7 +129,7 @@ export function serveTorch(folder: string): EngineProcess {
 	};
 }
 
-/** The recipe of the run that a checkpoint lies in, where it does. */
+/** The recipe of the run that contains a checkpoint, if any. */
 async function recipeOf(checkpoint: string): Promise<ResolvedRecipe | null> {
 	const run = runOfCheckpoint(checkpoint);
 	if (run === checkpoint) return null;

@@ -2,10 +2,10 @@ import { isAbsolute } from 'node:path';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { trainerEnvironment as names } from '../../protocol/trainerLink.ts';
 
-/** Of this process's environment, what would change what a Python does or where it looks. */
+/** Environment variables that would change the behavior or search paths of Python. */
 const leftOut = ['NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE', 'PYTHONHOME', 'PYTHONSTARTUP', 'PYTHONINSPECT', 'PYTHONDEBUG'];
 
-/** Nobody is told what is trained here. */
+/** Disables telemetry. */
 const silent = {
 	HF_HUB_DISABLE_TELEMETRY: '1',
 	DISABLE_TELEMETRY: '1',
@@ -18,14 +18,14 @@ const silent = {
 };
 
 /**
- * For glibc's allocator, in bytes: memory of tensors that are freed at the end of a step stays with the process. Else it is
- * given back to the system and taken anew, page by page, at every step. Whoever sets these has them as they are.
+ * For glibc's allocator, in bytes: memory of tensors freed at the end of a step stays with the process instead of being
+ * returned to the system and reallocated page by page at every step. Values set by the user take precedence.
  */
 export const keptMemory = { MALLOC_MMAP_THRESHOLD_: String(32 << 20), MALLOC_TRIM_THRESHOLD_: String(1 << 30) };
 
 const offline = { HF_HUB_OFFLINE: '1', HF_DATASETS_OFFLINE: '1', TRANSFORMERS_OFFLINE: '1' };
 
-/** Whether a recipe names something that a hub has: a path that is not absolute is a hub id. */
+/** Whether a recipe names something on the Hub: a path that is not absolute is a Hub id. */
 export function namesHub(recipe: Pick<ResolvedRecipe, 'dataset' | 'model' | 'stages'>): boolean {
 	const paths: unknown[] = [];
 	if ('path' in recipe.dataset) paths.push(recipe.dataset.path, recipe.dataset.heldOut);
@@ -40,20 +40,20 @@ export function namesHub(recipe: Pick<ResolvedRecipe, 'dataset' | 'model' | 'sta
 
 export interface TrainerEnvironmentOptions {
 	readonly recipe: ResolvedRecipe | null;
-	/** Folder with the package. */
+	/** Folder that contains the package. */
 	readonly folder: string;
 	readonly socket: string;
 	readonly token: string;
-	/** Default: this process's own. */
+	/** Default: that of this process. */
 	readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** What a trainer gets of this process's environment: no telemetry, no network that the recipe does not name. */
+/** The environment of a trainer: no telemetry, and no network access that the recipe does not need. */
 export function trainerEnvironment(options: TrainerEnvironmentOptions): NodeJS.ProcessEnv {
 	const { recipe, folder, socket, token, environment = process.env } = options;
 	const kept = Object.fromEntries(Object.entries(environment).filter(([name]) => !leftOut.includes(name)));
 	const processes = recipe?.pytorch?.processes ?? 1;
-	// As many threads as the run began with: a resume elsewhere computes the same.
+	// The same number of threads as at the start of the run, so that a resume elsewhere gives the same numbers.
 	const threads =
 		recipe === null ? {} : { OMP_NUM_THREADS: String(Math.max(1, Math.floor(recipe.workers / processes))) };
 	return {
@@ -61,7 +61,7 @@ export function trainerEnvironment(options: TrainerEnvironmentOptions): NodeJS.P
 		...kept,
 		...silent,
 		...(recipe === null || !namesHub(recipe) ? offline : {}),
-		// What torch does not see it does not take.
+		// torch cannot use devices that it does not see.
 		...(recipe?.device === 'cpu' ? { CUDA_VISIBLE_DEVICES: '', ACCELERATE_USE_CPU: 'true' } : {}),
 		...threads,
 		PYTHONPATH: folder,

@@ -8,30 +8,30 @@ import { memoryKills, TrainerProcess } from './trainerProcess.ts';
 import { type TrainerHandlers, type TrainerListeners, TrainerServer } from './trainerServer.ts';
 
 export interface TrainerHostOptions {
-	/** Name the socket: the run's folder and id. */
+	/** Run folder and id, which determine the socket name. */
 	readonly folder: string;
 	readonly id: string;
 	readonly recipe: ResolvedRecipe | null;
 	readonly handlers: TrainerHandlers;
 	readonly listeners?: TrainerListeners;
-	/** Folder whose engine.log takes what the trainer prints; null: standard error does. */
+	/** Folder whose engine.log receives the trainer output; null: standard error. */
 	readonly log: string | null;
-	/** The trainer is somebody else's, who comes to the socket. */
+	/** Whether the trainer is started elsewhere and connects to the socket. */
 	readonly joined: boolean;
-	/** How long it may take to introduce itself, in milliseconds; default 900000: PyTorch on a slow disk takes its time. */
+	/** Milliseconds until it must have connected; default 900000, because PyTorch loads slowly from a slow disk. */
 	readonly beginMs?: number;
 }
 
-/** How long a trainer whose connection is lost may take to end, in milliseconds. */
+/** Milliseconds a trainer with a lost connection has to exit. */
 const lastMs = 10_000;
 
-/** A trainer of this driver: the link to it, and its process unless somebody else has started it. */
+/** The trainer of this driver: the link to it and, unless it was started elsewhere, its process. */
 export class TrainerHost {
 	readonly #server: TrainerServer;
 	readonly #process: TrainerProcess | null;
 	readonly #killsBefore: number | null;
 	readonly #beginMs: number;
-	/** It has said that it will not ask any more, or was made to. */
+	/** Whether it has announced its end, or was made to end. */
 	#over = false;
 
 	private constructor(
@@ -45,7 +45,7 @@ export class TrainerHost {
 		this.#beginMs = facts.beginMs;
 	}
 
-	/** Fails with `missing` where there is no Python to train with, `unavailable` where it does not start. */
+	/** Throws `missing` if there is no Python to train with, `unavailable` if it does not start. */
 	static async start(options: TrainerHostOptions): Promise<TrainerHost> {
 		const { folder, id, recipe, handlers, listeners, log, joined, beginMs = 900_000 } = options;
 		const found = joined ? null : { python: (await torchPython()).python, folder: await trainerFolder() };
@@ -71,7 +71,7 @@ export class TrainerHost {
 		return { socket: this.#server.socket, token: this.#server.token };
 	}
 
-	/** Resolves when there is no trainer any more, or none that keeps to the contract, with why. */
+	/** Resolves with the reason when the trainer is gone or violates the protocol. */
 	async lost(context: () => Promise<Omit<EndContext, 'outOfMemory'>>): Promise<Failure> {
 		const exited = this.#process?.exit.then(() => null) ?? new Promise<null>(() => undefined);
 		const first = await Promise.race([this.#server.gone, this.#late(), exited]);
@@ -94,7 +94,7 @@ export class TrainerHost {
 		return explainEnd(exit, { ...(await context()), outOfMemory });
 	}
 
-	/** Resolves when the trainer has not introduced itself in time. */
+	/** Resolves if the trainer has not connected in time. */
 	async #late(): Promise<Failure> {
 		const begun = this.#server.begun.then(() => true);
 		const late = new Promise<false>((resolve) => {
@@ -108,7 +108,10 @@ export class TrainerHost {
 		);
 	}
 
-	/** Ends the trainer. @param graceMs how long it may take to do that itself */
+	/**
+	 * Stops the trainer.
+	 * @param graceMs time to exit by itself
+	 */
 	async end(graceMs: number): Promise<void> {
 		if (this.#over) return;
 		this.#over = true;
@@ -119,7 +122,7 @@ export class TrainerHost {
 		this.#server.dispose();
 	}
 
-	/** Ends it at once. */
+	/** Kills it immediately. */
 	kill(): void {
 		this.#process?.kill();
 	}

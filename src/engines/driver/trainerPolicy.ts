@@ -4,16 +4,16 @@ import { decode } from '../../protocol/decode.ts';
 import type { PolicyAnswers } from '../shared/policyAnswers.ts';
 import type { OrderExchange } from './orderExchange.ts';
 
-/** Additions to `policy/generate` that a trainer has. */
+/** Extensions of `policy/generate` that a trainer supports. */
 export const trainerExtensions: readonly string[] = [controlExtensions.many, controlExtensions.distribution];
 
-/** What one request may ask for: training waits while it is answered. */
+/** Max rows per request, because training waits while it is answered. */
 const maxRows = 4096;
 
-/** Runs a task while training stands at a gate. */
+/** Runs a task while training waits at a gate. */
 export type PolicyAccess = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** `policy/generate` and `policy/score` by the trainer, between its steps. */
+/** `policy/generate` and `policy/score`, answered by the trainer between its steps. */
 export class TrainerPolicy implements PolicyAnswers {
 	readonly extensions = trainerExtensions;
 	readonly #orders: OrderExchange;
@@ -39,7 +39,7 @@ export class TrainerPolicy implements PolicyAnswers {
 		}
 		checkRows(Array.isArray(n) ? n.reduce((sum, count) => sum + count, 0) : n * prompts.length);
 		const value = await this.#access(() => {
-			// Nobody waits for it any more.
+			// The client has given up.
 			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
 			return this.#orders.give({ do: 'generate', params: { ...request } });
 		});

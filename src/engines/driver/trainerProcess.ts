@@ -11,41 +11,44 @@ import { runFiles } from '../../runs/runFiles.ts';
 import { readLogFrom } from '../../runs/runReader.ts';
 
 export interface TrainerProcessOptions {
-	/** The Python that has torch and TRL: a path, or a name on PATH. */
+	/** The Python with torch and TRL: a path, or a name on PATH. */
 	readonly python: string;
-	/** Training processes; with more than one torchrun starts them. */
+	/** Number of training processes; if there are several, torchrun starts them. */
 	readonly processes: number;
-	/** Folder with the package reasoning_lab_trainer. */
+	/** Folder that contains the package reasoning_lab_trainer. */
 	readonly folder: string;
 	readonly environment: NodeJS.ProcessEnv;
-	/** Its engine.log takes what the trainer prints, and its temporary files lie there; null: standard error, and elsewhere. */
+	/**
+	 * Run folder for the trainer's temporary files, whose engine.log receives its output; null: standard error, and
+	 * another temporary folder.
+	 */
 	readonly run: string | null;
 }
 
 /**
- * Below a run, while its trainer lives. Not in the folder of temporary files, since nobody would remove it there after a kill;
- * names like this are removed when a run is resumed.
+ * Temporary folder in the run, while its trainer is running. Not in the system's temporary folder, where it would
+ * remain after a kill; such folders are removed when a run is resumed.
  */
 const scratchName = '.trainer.tmp';
 
 export interface TrainerExit {
 	readonly code: number | null;
 	readonly signal: NodeJS.Signals | null;
-	/** The end of what it printed. */
+	/** The end of its output. */
 	readonly words: string;
 }
 
-/** What is kept of standard error in words, where there is no log. */
+/** Max characters of standard error kept if there is no log. */
 const mostWords = 16 << 10;
 
 /**
- * Puts the rest of the command line into a process group of its own, as `detached` would, but not into a session of its own:
- * Linux gives every session its own share of the processors, and with the driver in another one each of its short tasks
- * keeps a training thread waiting for longer than it takes.
+ * Runs the rest of the command line in its own process group, like `detached`, but in the same session: Linux gives
+ * every session its own share of the processors, so with the driver in another session, each of its short tasks would
+ * keep a training thread waiting for longer than it takes.
  */
 const inOwnGroup = 'import os, sys; os.setpgid(0, 0); os.execv("/bin/sh", sys.argv[1:])';
 
-/** The trainer as a process group of its own: it ends with its driver, and takes nothing along. */
+/** The trainer as its own process group: it ends with its driver and leaves no processes behind. */
 export class TrainerProcess {
 	readonly #child: ChildProcess;
 	readonly #tree: ProcessTree;
@@ -67,10 +70,10 @@ export class TrainerProcess {
 		});
 	}
 
-	/** Fails with `unavailable` where the Python does not start. */
+	/** Throws `unavailable` if Python does not start. */
 	static async start(options: TrainerProcessOptions): Promise<TrainerProcess> {
 		const { python, processes, folder, environment, run } = options;
-		// What the trainer starts may leave its process group; its environment tells whose it is.
+		// Processes started by the trainer may leave its process group; this environment variable identifies them.
 		const marker = `REASONING_LAB_TRAINER_GROUP=${randomBytes(12).toString('hex')}`;
 		const [name = '', value = ''] = marker.split('=');
 		const scratch = run === null ? null : join(run, scratchName);
@@ -83,7 +86,7 @@ export class TrainerProcess {
 			const command = trainerArguments(processes);
 			const watched = ['-I', '-S', '-c', inOwnGroup, 'sh', '-c', underWatch, 'sh', python, ...command];
 			const child = spawn(python, windows ? command : watched, {
-				// A Python that has no -P looks for modules in the folder that it is started in.
+				// A Python without -P searches for modules in its working directory.
 				cwd: folder,
 				windowsHide: true,
 				stdio: ['ignore', output, output, 'pipe'],
@@ -111,7 +114,7 @@ export class TrainerProcess {
 		return this.#child.pid as number;
 	}
 
-	/** Waits for it to end by itself, then ends it with everything that it has started. */
+	/** Waits for it to exit by itself, then kills it with all of its child processes. */
 	async end(graceMs: number): Promise<void> {
 		let timer: NodeJS.Timeout | undefined;
 		await Promise.race([
@@ -126,13 +129,13 @@ export class TrainerProcess {
 		if (this.#scratch !== null) await rm(this.#scratch, { recursive: true, force: true }).catch(() => undefined);
 	}
 
-	/** Ends it at once. */
+	/** Kills it immediately. */
 	kill(): void {
 		if (this.#ended) return;
 		try {
 			process.kill(process.platform === 'win32' ? this.pid : -this.pid, 'SIGKILL');
 		} catch {
-			// It has ended.
+			// It has exited.
 		}
 	}
 }
@@ -153,7 +156,7 @@ function trainerArguments(processes: number): string[] {
 	return ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', String(processes), '-m', module];
 }
 
-/** How much memory the system has killed processes for; null: it does not tell. Linux with control groups alone. */
+/** Number of processes killed by the system for lack of memory; null if unknown. Linux with control groups only. */
 export async function memoryKills(): Promise<number | null> {
 	const text = await readFile('/sys/fs/cgroup/memory.events', 'utf8').catch(() => null);
 	const count = text === null ? undefined : /^oom_kill (\d+)$/m.exec(text)?.[1];

@@ -29,25 +29,25 @@ export type TrainerNotice<N extends TrainerLinkNotice> = v.InferOutput<(typeof t
 export type TrainerListeners = { readonly [N in TrainerLinkNotice]: (notice: TrainerNotice<N>) => void };
 
 export interface TrainerServerOptions {
-	/** Names the socket, with the folder: the run's id. */
+	/** Determines the socket name together with the folder: the id of the run. */
 	readonly folder: string;
 	readonly id: string;
 	readonly handlers: TrainerHandlers;
-	/** Absent: nothing is told. */
+	/** Absent: no notifications. */
 	readonly listeners?: TrainerListeners;
-	/** Largest message in bytes. A text of JavaScript holds about 512 MB. */
+	/** Max message size in bytes. A JavaScript string can hold about 512 MB. */
 	readonly largest?: number;
 }
 
-/** A connection that has not begun by then is closed, in milliseconds. */
+/** Milliseconds after which a connection that has not authenticated is closed. */
 const beginMs = 30_000;
 const largestMessage = 500_000_000;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Where the one trainer of a run comes to: a local socket in the user's runtime folder, and a token that only the trainer's
- * environment holds. The caller holds the run's lock, so a socket that is there is a dead driver's.
+ * Server for the one trainer of a run: a local socket in the user's runtime folder, and a token that only the trainer's
+ * environment contains. The caller holds the lock of the run, so an existing socket belongs to a dead driver.
  */
 export class TrainerServer extends Disposable {
 	readonly socket: string;
@@ -57,7 +57,7 @@ export class TrainerServer extends Disposable {
 	readonly #sockets = new Set<Socket>();
 	readonly #gone = deferred<Failure>();
 	readonly #begun = deferred<void>();
-	/** The trainer's connection, once it has begun. */
+	/** The connection of the trainer, once authenticated. */
 	#peer: Socket | null = null;
 
 	private constructor(options: TrainerServerOptions, socket: string) {
@@ -96,12 +96,12 @@ export class TrainerServer extends Disposable {
 		return server;
 	}
 
-	/** Resolves, with why, when the trainer's connection is lost or it broke the contract. */
+	/** Resolves with the reason when the connection of the trainer is lost or it violates the protocol. */
 	get gone(): Promise<Failure> {
 		return this.#gone.promise;
 	}
 
-	/** Resolves when a trainer has shown the token. */
+	/** Resolves when a trainer has presented the token. */
 	get begun(): Promise<void> {
 		return this.#begun.promise;
 	}
@@ -130,7 +130,7 @@ export class TrainerServer extends Disposable {
 			if (socket === this.#peer) this.#gone.resolve(new Failure('unavailable', 'The trainer is gone.'));
 		});
 		connection.onError(([error]) => {
-			// A trainer that was killed resets its connection: that is an end as any other, and how it ended is told by its process.
+			// A killed trainer resets its connection: that is an ordinary end, and its process reports the reason.
 			if (typeof (error as NodeJS.ErrnoException).code === 'string') socket.destroy();
 			else broken(contract(Failure.from(error)));
 		});
@@ -163,7 +163,7 @@ export class TrainerServer extends Disposable {
 				return await handler(decoded(known, params));
 			} catch (error) {
 				const failure = Failure.from(error);
-				// The answer is on its way before the connection ends.
+				// Lets the reply be sent before the connection ends.
 				if (socket !== this.#peer) setTimeout(() => socket.end(() => socket.destroy()), 10);
 				else if (!this.disposed) this.#gone.resolve(failure);
 				return toResponseError(failure);
@@ -182,7 +182,7 @@ export class TrainerServer extends Disposable {
 	}
 }
 
-/** Fails with `version`: driver and trainer are of different releases. */
+/** Throws `version` if driver and trainer are from different releases. */
 export function checkTrainerVersion(protocol: number): void {
 	if (protocol === trainerLinkVersion) return;
 	const older = protocol < trainerLinkVersion;
@@ -211,10 +211,10 @@ function checked<T>(schema: Schema<T>, method: string, params: unknown): T {
 	);
 }
 
-/** Something that no trainer does that keeps to the link: a fault of the program, or of another one in its place. */
+/** A protocol violation: a program error, or another program in the trainer's place. */
 export function contract({ message, action }: Failure): Failure {
 	return new Failure('internal', `The trainer violated the protocol. ${message}`, action);
 }
 
-/** What a trainer does wrong is answered to it, and ends its run. */
+/** Errors of the trainer are sent back to it, and end its run. */
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };

@@ -12,7 +12,7 @@ import {
 import { runFiles, stepName } from '../../../runs/runFiles.ts';
 import { copyRegular } from './copyRegular.ts';
 
-/** Copies the complete checkpoints of a run into another run folder, and lets go those that the run has let go. */
+/** Copies complete checkpoints of a run into another run folder, and removes those that the run has removed. */
 export class CheckpointMirror {
 	readonly #source: string;
 	readonly #run: string;
@@ -23,7 +23,7 @@ export class CheckpointMirror {
 		this.#run = run;
 	}
 
-	/** Brings the copies into step with what is there; one call after the other. */
+	/** Synchronizes the copies; calls are serialized. */
 	sync(theirs: readonly CheckpointInfo[]): Promise<void> {
 		return this.#queue.queue(async () => {
 			if (theirs.length === 0) return;
@@ -45,7 +45,7 @@ export class CheckpointMirror {
 		const name = stepName(step);
 		const from = join(this.#source, runFiles.checkpoints, name);
 		const manifest = await readManifest(from);
-		// It was let go meanwhile.
+		// It was removed meanwhile.
 		if (manifest === null) return;
 		const aside = join(folder, `.${name}.tmp`);
 		await rm(aside, { recursive: true, force: true });

@@ -4,11 +4,11 @@ import { Failure } from '../../../base/failure.ts';
 import { readNamed } from '../../../files/safeFile.ts';
 
 export interface Cluster {
-	/** Base of every request, without a slash at its end: `http://127.0.0.1:8265`. */
+	/** Base URL of every request, without a trailing slash: `http://127.0.0.1:8265`. */
 	readonly address: string;
-	/** Sent to that address alone. */
+	/** Sent to that address only. */
 	readonly headers: Readonly<Record<string, string>>;
-	/** There are credentials, which are not for this address. */
+	/** Whether there are credentials that do not belong to this address. */
 	readonly withheld?: boolean;
 }
 
@@ -17,8 +17,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const example = 'such as http://127.0.0.1:8265';
 
 /**
- * The dashboard that jobs are submitted to: the recipe's `ray.address`, else RAY_ADDRESS.
- * @throws `missing` when neither is set, `invalid` for an address that is not the dashboard's
+ * The dashboard to which jobs are submitted: `ray.address` of the recipe, otherwise RAY_ADDRESS.
+ * @throws `missing` if neither is set, `invalid` for an address that is not a dashboard
  */
 export function clusterAddress(fromRecipe: string | null, environment: Environment): string {
 	const written = fromRecipe ?? environment.RAY_ADDRESS?.trim() ?? '';
@@ -39,7 +39,7 @@ export function clusterAddress(fromRecipe: string | null, environment: Environme
 	if (written === 'auto' || written === 'local')
 		throw refuse('jobs are submitted to a dashboard, so an address is required');
 	if (written.startsWith('ray://')) throw refuse('this is the address of the Ray client, not of the dashboard');
-	// "head:8265" would be a URL with the scheme "head".
+	// "head:8265" would be parsed as a URL with the scheme "head".
 	if (/^[\w.-]+:\d+$/.test(written)) throw refuse('this is a host and port, not an http address');
 	const url = URL.canParse(written) ? new URL(written) : null;
 	if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw refuse('not an http address');
@@ -49,8 +49,8 @@ export function clusterAddress(fromRecipe: string | null, environment: Environme
 }
 
 /**
- * The cluster of a run, with what is sent to it. Tokens and headers of the environment belong to the cluster that the environment
- * names: an address that stands in a recipe alone gets none of them.
+ * The cluster of a run, with its credentials. Tokens and headers in the environment belong to the cluster that the
+ * environment names: an address that comes only from a recipe gets none of them.
  * @throws as `clusterAddress` and `clusterHeaders`
  */
 export async function clusterOf(fromRecipe: string | null, environment: Environment): Promise<Cluster> {
@@ -67,8 +67,8 @@ function holdsCredentials(environment: Environment): boolean {
 }
 
 /**
- * What Ray's own command line sends along: RAY_JOB_HEADERS (a JSON object), and the token of RAY_AUTH_TOKEN,
- * RAY_AUTH_TOKEN_PATH or, with RAY_AUTH_MODE=token, of ~/.ray/auth_token.
+ * Headers as sent by Ray's own command line: RAY_JOB_HEADERS (a JSON object), and the token of RAY_AUTH_TOKEN,
+ * RAY_AUTH_TOKEN_PATH or, with RAY_AUTH_MODE=token, ~/.ray/auth_token.
  */
 export async function clusterHeaders(environment: Environment): Promise<Record<string, string>> {
 	const headers: Record<string, string> = {};

@@ -7,15 +7,15 @@ import { readJson } from '../../../files/safeFile.ts';
 import { decode } from '../../../protocol/decode.ts';
 import { labHome } from '../../../runs/runRegistry.ts';
 
-/** Where a run lies on the cluster: `STORAGE/ID` is its run folder, `STORAGE/ID.ray` what belongs to its jobs. */
+/** Location of a run on the cluster: `STORAGE/ID` is its run folder, `STORAGE/ID.ray` belongs to its jobs. */
 export interface ClusterPlace {
-	/** A folder, as this machine names it; the cluster takes the same name if it can. */
+	/** A folder as named on this machine; the cluster uses the same path if possible. */
 	readonly storage: string;
-	/** The recipe names it: the cluster must have it. */
+	/** Whether the recipe names it: the cluster must then have it. */
 	readonly named: boolean;
 	readonly run: string;
 	readonly sidecar: string;
-	/** Written here, found there: then both see one folder. */
+	/** Written here and looked for there: if found, both see the same folder. */
 	readonly nonce: string;
 }
 
@@ -24,11 +24,11 @@ const placeFile = 'place.json';
 /** place.json: written here before a job is submitted, completed by the job that finds it. */
 const placeSchema = v.looseObject({
 	nonce: v.string(),
-	/** Submission of the job that found the file, so that its storage is the one that is seen here. */
+	/** Submission id of the job that found the file, and hence shares its storage with this machine. */
 	seen: v.optional(v.string()),
 });
 
-/** @param storage of the recipe; null: a folder of this user, which a cluster on this machine sees */
+/** @param storage from the recipe; null: a folder of this user, which a cluster on this machine sees */
 export function clusterPlace(storage: string | null, id: string): ClusterPlace {
 	const folder = storage ?? join(labHome(), 'ray');
 	return {
@@ -40,7 +40,7 @@ export function clusterPlace(storage: string | null, id: string): ClusterPlace {
 	};
 }
 
-/** Leaves the sign by which a job finds out that its storage is seen from here. A folder that is not here is not made. */
+/** Writes the marker by which a job detects that this machine sees its storage. Does not create a missing folder. */
 export async function offerPlace(place: ClusterPlace): Promise<void> {
 	if (place.named && !(await stat(place.storage).catch(() => null))?.isDirectory()) return;
 	try {
@@ -50,11 +50,11 @@ export async function offerPlace(place: ClusterPlace): Promise<void> {
 		});
 		await writeFileAtomic(join(place.sidecar, placeFile), JSON.stringify({ nonce: place.nonce }));
 	} catch {
-		// A storage that cannot be written from here is followed through the job's log.
+		// Storage that is not writable from here is mirrored through the job log instead.
 	}
 }
 
-/** Whether a job has found the sign: its storage is this folder. */
+/** Whether a job has found the marker, so that its storage is this folder. */
 export async function isShared(place: ClusterPlace, submission: string): Promise<boolean> {
 	const value = await readJson(place.sidecar, placeFile, 1 << 16).catch(() => null);
 	const decoded = decode(placeSchema, value);

@@ -4,11 +4,11 @@ import { parseLine } from '../../../files/jsonLines.ts';
 import { openRegular } from '../../../files/safeFile.ts';
 
 export interface CommonLines {
-	/** Whole lines with which both files begin. */
+	/** Number of common complete lines at the start of both files. */
 	readonly lines: number;
-	/** The step of the last of them; -1 when there is none. */
+	/** The step of the last one; -1 if there are none. */
 	readonly step: number;
-	/** Whether `mine` has more than these lines. */
+	/** Whether `mine` has further lines. */
 	readonly more: boolean;
 }
 
@@ -22,7 +22,7 @@ async function openOrNull(root: string, name: string): Promise<FileHandle | null
 	});
 }
 
-/** How far two files of lines of the same name are the same, byte for byte. A missing file is an empty one. */
+/** Length of the byte-identical prefix of two line-based files. A missing file counts as empty. */
 export async function commonLines(mine: string, theirs: string, name: string): Promise<CommonLines> {
 	const handles = [await openOrNull(mine, name), await openOrNull(theirs, name)] as const;
 	try {

@@ -5,8 +5,8 @@ import { asidePath, ensureFolder, renameOver, syncFolder } from '../../../files/
 import { openRegular } from '../../../files/safeFile.ts';
 
 /**
- * Copies a regular file of a folder that nobody vouches for under the same name into another: whole or not at all.
- * @param bytes its size, where that is known; a file of another size fails with `corrupt`
+ * Copies a regular file from an untrusted folder: completely or not at all.
+ * @param bytes expected size, if known; a different size throws `corrupt`
  */
 export async function copyRegular(
 	from: string,
@@ -40,7 +40,7 @@ export async function copyRegular(
 	}
 }
 
-/** Size of a file; null when it is not there. */
+/** Size of a file; null if it does not exist. */
 export async function sizeOf(path: string): Promise<number | null> {
 	const info = await stat(path).catch(() => null);
 	return info?.isFile() ? info.size : null;

@@ -16,7 +16,7 @@ const failedSchema = v.looseObject({
 	action: v.optional(v.string()),
 });
 
-/** Why a job gave up, as it has left it beside its run; null: it has left nothing. */
+/** Reads why a job gave up, as recorded beside its run; null if nothing was recorded. */
 export async function readFailed(sidecar: string, submission: string): Promise<Failure | null> {
 	const value = await readJson(sidecar, 'failed.json', 1 << 20).catch(() => null);
 	const decoded = decode(failedSchema, value);
@@ -27,7 +27,10 @@ export async function readFailed(sidecar: string, submission: string): Promise<F
 
 const log = 'See engine.log in the run folder.';
 
-/** What a job that has ended means for its run. @param told why it gave up, where it has said so */
+/**
+ * What an ended job means for its run.
+ * @param told why it gave up, if recorded
+ */
 export function jobEnd(
 	job: JobInfo,
 	record: MirroredRun | null,
@@ -35,7 +38,7 @@ export function jobEnd(
 		readonly told: Failure | null;
 		readonly stopAsked: boolean;
 		readonly address: string;
-		/** The job's own success is that of the run, which says nothing itself. */
+		/** Whether the success of the job is that of the run, which reports nothing itself. */
 		readonly silent?: boolean;
 	},
 ): JobEnd {

@@ -3,24 +3,24 @@ import { pause } from '../../../rpc/pause.ts';
 import type { JobsApi } from './jobsApi.ts';
 import { listenToTexts } from './textSocket.ts';
 
-/** A line for people may have this many characters; what the trainers print of progress can be long. */
+/** Max characters of a text line; trainers can print long progress lines. */
 const longestText = 1 << 20;
 
 export interface JobLogOptions {
-	/** Between two readings of the whole log, where it cannot be followed; default 2000. */
+	/** Interval between reads of the whole log, if it cannot be followed; default 2000. */
 	readonly pollMs?: number;
-	/** False: never over a web socket. */
+	/** False: never use a WebSocket. */
 	readonly socket?: boolean;
 }
 
-/** Follows what a job prints, each line once, over connections that may break. */
+/** Follows the output of a job, each line once, over unreliable connections. */
 export class JobLog {
 	readonly #api: JobsApi;
 	readonly #job: string;
 	readonly #onLine: (line: string) => Promise<void>;
 	readonly #pollMs: number;
 	#useSocket: boolean;
-	/** Lines that were told. */
+	/** Number of lines passed on. */
 	#told = 0;
 
 	constructor(api: JobsApi, job: string, onLine: (line: string) => Promise<void>, options: JobLogOptions = {}) {
@@ -31,7 +31,7 @@ export class JobLog {
 		this.#useSocket = options.socket ?? true;
 	}
 
-	/** Follows until the signal fires; what goes wrong on the way is tried again. */
+	/** Follows until the signal fires; errors are retried. */
 	async follow(signal: AbortSignal): Promise<void> {
 		let rest = this.#pollMs;
 		while (!signal.aborted) {
@@ -42,16 +42,16 @@ export class JobLog {
 				rest = this.#pollMs;
 			} catch (error) {
 				if (signal.aborted) return;
-				// A full disk is no matter of the connection.
+				// A full disk is not a connection error.
 				if (Failure.from(error).reason === 'full') throw error;
 				rest = Math.min(rest * 2, 30_000);
 			}
-			// The whole log is read each time: a long one seldom.
+			// Each read fetches the whole log, so a long one is read rarely.
 			await pause(Math.max(rest, this.#useSocket ? 0 : 10 * (performance.now() - start)), signal);
 		}
 	}
 
-	/** Tells what the log has more than was told. */
+	/** Passes on new lines of the log. */
 	async readAll(signal?: AbortSignal): Promise<void> {
 		const text = await this.#api.logs(this.#job, signal);
 		const lines = text.split('\n');
@@ -59,7 +59,7 @@ export class JobLog {
 		await this.#tell(lines, 0);
 	}
 
-	/** @param first number of the first of these lines in the log */
+	/** @param first index of the first of these lines in the log */
 	async #tell(lines: readonly string[], first: number): Promise<void> {
 		for (const [i, line] of lines.entries()) {
 			if (first + i < this.#told) continue;
@@ -102,7 +102,7 @@ export class JobLog {
 		await work;
 		if (failure !== null || lost !== null) throw failure ?? lost;
 		if (spoken) return;
-		// A proxy that knows no web sockets, or a job that is not there: the log as a whole tells which.
+		// Either a proxy without WebSocket support or a missing job: reading the whole log tells which.
 		await this.readAll(signal);
 		this.#useSocket = false;
 	}

@@ -9,29 +9,31 @@ import type { ClusterPlace } from './clusterPlace.ts';
 import { mapRecipePaths } from './recipePaths.ts';
 import { type ZipEntry, zipArchive } from './zipArchive.ts';
 
-/** Stands for the job's folder of data, which only the job knows. Read by `reasoning_lab_trainer/ray/place.py`. */
+/**
+ * Placeholder for the data folder of the job, which only the job knows. Read by `reasoning_lab_trainer/ray/place.py`.
+ */
 export const dataPlaceholder = '{{data}}';
 
-/** Data and models up to this many bytes travel with the job; Ray takes packages of up to 500 MB. */
+/** Max bytes of data and models sent with the job; Ray accepts packages of up to 500 MB. */
 const mostPacked = 128 << 20;
 
-/** What a recipe names beside the run: packed into the job, or expected on the cluster under the same path. */
+/** A file or folder named in a recipe: packed into the job, or expected on the cluster under the same path. */
 export interface JobAsset {
 	/** Absolute, on this machine. */
 	readonly origin: string;
-	/** `0/train.jsonl` below `data/`; null: it is too large and stays where it is. */
+	/** `0/train.jsonl` below `data/`; null: too large, and not sent. */
 	readonly packed: string | null;
 	readonly bytes: number;
 }
 
-/** job.json of the package: what the job does. Read by `reasoning_lab_trainer/ray/settings.py`. */
+/** job.json of the package, which describes the job. Read by `reasoning_lab_trainer/ray/settings.py`. */
 export interface JobSettings {
 	readonly format: 1;
 	readonly id: string;
 	readonly submission: string;
 	readonly place: { readonly storage: string; readonly named: boolean; readonly nonce: string };
 	readonly resume: boolean;
-	/** A checkpoint of another run that this one begins from, with {@link dataPlaceholder} or as it is named here. */
+	/** The checkpoint of another run that this run starts from, with {@link dataPlaceholder} or with its local path. */
 	readonly parentCheckpoint: string | null;
 	readonly workers: number;
 	readonly cpusPerWorker: number;
@@ -41,7 +43,7 @@ export interface JobSettings {
 }
 
 export interface JobPackage {
-	/** `_ray_pkg_<hash>.zip`: Ray names packages by their content. */
+	/** `_ray_pkg_<hash>.zip`: Ray names packages by content. */
 	readonly name: string;
 	readonly bytes: Buffer;
 }
@@ -129,7 +131,7 @@ async function findAssets(recipe: ResolvedRecipe, parentCheckpoint: string | nul
 	const assets: JobAsset[] = [];
 	let packedBytes = 0;
 	for (const origin of paths) {
-		// What is not here may well be there: the job looks.
+		// It may exist on the cluster, where the job checks.
 		const bytes = await bytesOf(origin);
 		const inside = recipe.ray?.storage != null && origin.startsWith(`${recipe.ray.storage.replace(/[\\/]+$/, '')}/`);
 		const fits = bytes !== null && !inside && packedBytes + bytes <= mostPacked;
@@ -139,7 +141,7 @@ async function findAssets(recipe: ResolvedRecipe, parentCheckpoint: string | nul
 	return assets;
 }
 
-/** Of a file or of all files of a folder; null: it is not there. */
+/** Bytes of a file or of all files in a folder; null if it does not exist. */
 async function bytesOf(path: string): Promise<number | null> {
 	const info = await stat(path).catch(() => null);
 	if (info === null) return null;
@@ -151,7 +153,7 @@ async function bytesOf(path: string): Promise<number | null> {
 	return sum;
 }
 
-/** A file (path '') or the files of a folder, with paths relative to it. */
+/** A file (path '') or the files of a folder, with relative paths. */
 async function* filesOf(root: string): AsyncGenerator<ZipEntry> {
 	if ((await stat(root)).isFile()) {
 		yield { path: '', bytes: await readWhole(root) };
@@ -170,7 +172,7 @@ async function* walk(root: string, below: string): AsyncGenerator<ZipEntry> {
 	}
 }
 
-/** What was a file a moment ago: should it be a pipe now, it is not waited for. */
+/** Does not block if the file has meanwhile been replaced by a pipe. */
 async function readWhole(path: string): Promise<Buffer> {
 	const handle = await openNamed(path);
 	try {
@@ -189,7 +191,7 @@ async function readRegular(root: string, path: string): Promise<Buffer> {
 	}
 }
 
-/** The trainer, the driver and the hosts of rewards, as they lie in dist/. */
+/** The trainer, the driver and the reward hosts, as in dist/. */
 async function programs(dist: string): Promise<ZipEntry[]> {
 	const entries: ZipEntry[] = [];
 	const names = await readdir(dist).catch(() => [] as string[]);

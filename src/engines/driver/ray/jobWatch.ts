@@ -1,22 +1,22 @@
 import { Failure } from '../../../base/failure.ts';
 import { isFinal, type JobInfo, type JobsApi } from './jobsApi.ts';
 
-/** What is known of a job at one look. */
+/** The state of a job at one look. */
 export type JobSight =
 	| { readonly kind: 'there'; readonly job: JobInfo }
-	/** The cluster answers, and does not know it. */
+	/** The cluster responds but does not know the job. */
 	| { readonly kind: 'gone' }
-	/** Nobody answers; `since` in milliseconds. */
+	/** No response; `since` in milliseconds. */
 	| { readonly kind: 'unreachable'; readonly failure: Failure; readonly since: number };
 
 export interface JobWatchOptions {
-	/** Between two looks; default 2000. */
+	/** Polling interval; default 2000. */
 	readonly pollMs?: number;
-	/** Between two looks at most while nobody answers; default 30000. */
+	/** Max polling interval while there is no response; default 30000. */
 	readonly longestMs?: number;
 }
 
-/** Looks after a job: seldom while the cluster cannot be reached. */
+/** Polls a job, less often while the cluster is unreachable. */
 export class JobWatch {
 	readonly #api: JobsApi;
 	readonly #id: string;
@@ -39,7 +39,10 @@ export class JobWatch {
 		return this.#sight?.kind === 'there' && isFinal(this.#sight.job.status);
 	}
 
-	/** What is known now; asks when it is time to. @param force ask now */
+	/**
+	 * Returns the known state; polls if it is time.
+	 * @param force poll now
+	 */
 	async look(force = false): Promise<JobSight | null> {
 		if (this.ended || (!force && Date.now() < this.#next)) return this.#sight;
 		try {

@@ -8,7 +8,7 @@ import { decode } from '../../../protocol/decode.ts';
 import type { Cluster } from './clusterAddress.ts';
 import { type PlainResponse, plainRequest, TooLarge } from './plainRequest.ts';
 
-/** States of a job of Ray (`ray.job_submission.JobStatus`); the last three are final. */
+/** States of a Ray job (`ray.job_submission.JobStatus`); the last three are final. */
 export const jobStates = ['PENDING', 'RUNNING', 'STOPPED', 'SUCCEEDED', 'FAILED'] as const;
 export type JobState = (typeof jobStates)[number];
 export const isFinal = (state: JobState): boolean => state !== 'PENDING' && state !== 'RUNNING';
@@ -34,20 +34,20 @@ const versionSchema = v.looseObject({ ray_version: v.string() });
 const logsSchema = v.looseObject({ logs: v.string() });
 const stoppedSchema = v.looseObject({ stopped: v.boolean() });
 
-/** A request is given up after this long, in milliseconds; submitting waits for the cluster's own agents. */
+/** Request timeouts in milliseconds; submitting waits for the agents of the cluster. */
 const patience = { usual: 30_000, submit: 120_000, upload: 600_000, last: 5000 };
-/** What an answer that says what went wrong is read of, in characters. */
+/** Max characters read from an error reply. */
 const longestWords = 2000;
-/** A log comes as one text. */
+/** A log is sent as one text. */
 const largestAnswer = 512 << 20;
 
 /**
- * The Jobs API of a Ray cluster, which its dashboard serves (`ray[default]`): ray/dashboard/modules/job/job_head.py. Nothing
- * is asked of anybody but the address that a person named: redirects are not followed.
+ * The Jobs API of a Ray cluster, served by its dashboard (`ray[default]`): ray/dashboard/modules/job/job_head.py. Only
+ * the address given by the user is contacted: redirects are not followed.
  */
 export class JobsApi {
 	readonly cluster: Cluster;
-	/** Takes what was sent as credentials out of what the cluster writes. */
+	/** Redacts credentials from what the cluster writes. */
 	readonly redactor: Redactor;
 
 	constructor(cluster: Cluster) {
@@ -56,13 +56,16 @@ export class JobsApi {
 		this.redactor = new Redactor(sent.flatMap((value) => [value, value.replace(/^\w+ +/, '')]));
 	}
 
-	/** Version of Ray. Also how one finds out that this is a cluster that takes jobs. */
+	/** Ray version. Also checks that this is a cluster that accepts jobs. */
 	async version(signal?: AbortSignal): Promise<string> {
 		const answer = await this.#ask('GET', '/api/version', { signal });
 		return this.#read(answer, versionSchema).ray_version;
 	}
 
-	/** Whether the cluster has a package; it then also keeps it for a while. @param name `_ray_pkg_<hash>.zip` */
+	/**
+	 * Whether the cluster has a package; it then also keeps it for a while.
+	 * @param name `_ray_pkg_<hash>.zip`
+	 */
 	async hasPackage(name: string, signal?: AbortSignal): Promise<boolean> {
 		return (await this.#ask('GET', `/api/packages/gcs/${name}`, { signal, allow: [404] })).status === 200;
 	}
@@ -76,26 +79,26 @@ export class JobsApi {
 		await this.#ask('POST', '/api/jobs/', { body, signal, patienceMs: patience.submit });
 	}
 
-	/** null: the cluster does not know the job. */
+	/** null if the cluster does not know the job. */
 	async job(id: string, signal?: AbortSignal): Promise<JobInfo | null> {
 		const answer = await this.#ask('GET', `/api/jobs/${encodeURIComponent(id)}`, { signal, allow: [404] });
 		return answer.status === 404 ? null : this.#read(answer, jobSchema);
 	}
 
-	/** All that the job has printed so far. */
+	/** All output of the job so far. */
 	async logs(id: string, signal?: AbortSignal): Promise<string> {
 		const patienceMs = patience.upload;
 		const answer = await this.#ask('GET', `/api/jobs/${encodeURIComponent(id)}/logs`, { signal, patienceMs });
 		return this.#read(answer, logsSchema).logs;
 	}
 
-	/** Ends the job: its processes are told, and killed soon after. false: it had ended, or is not known. */
+	/** Stops a job: its processes are signaled, and killed soon after. Returns false if it had ended or is unknown. */
 	async stop(id: string, signal?: AbortSignal): Promise<boolean> {
 		const answer = await this.#ask('POST', `/api/jobs/${encodeURIComponent(id)}/stop`, { signal, allow: [404] });
 		return answer.status === 404 ? false : this.#read(answer, stoppedSchema).stopped;
 	}
 
-	/** As `stop`, for a process that ends now: waits some seconds at most, and tells nothing. */
+	/** As `stop`, for a process that is exiting: waits a few seconds at most, without a result. */
 	stopBeforeExit(id: string): void {
 		const { address, headers } = this.cluster;
 		const url = `${address}/api/jobs/${encodeURIComponent(id)}/stop`;
@@ -108,7 +111,7 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		});
 	}
 
-	/** Where the log is told line by line, over a web socket. */
+	/** WebSocket URL of the log, line by line. */
 	tailAddress(id: string): string {
 		return `${this.cluster.address}/api/jobs/${encodeURIComponent(id)}/logs/tail`;
 	}
@@ -210,7 +213,7 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 	}
 }
 
-/** What to do where an address of this machine has no cluster; null: it is of another one, or something listens there. */
+/** Advice if a local address has no cluster; null if the address is remote, or something is listening there. */
 function localAdvice(address: string, error: unknown): string | null {
 	const port = localPort(address);
 	if (port === null || (error as { code?: string }).code !== 'ECONNREFUSED') return null;
@@ -225,7 +228,7 @@ function causeOf(error: unknown): string {
 	return (message || code || String(error)).replace(/\.$/, '');
 }
 
-/** A refusal is often a stack trace of Python, whose last line says what was wrong. */
+/** An error reply is often a Python stack trace, whose last line has the reason. */
 function lastLine(text: string): string {
 	const lines = text.slice(-longestWords).split('\n');
 	return (lines.findLast((line) => line.trim() !== '') ?? '').trim().replace(/\.$/, '');

@@ -2,13 +2,13 @@ import * as v from 'valibot';
 import { decode } from '../../../protocol/decode.ts';
 
 /**
- * What a job tells through its log where this machine does not see the storage: lines that begin with this, and a JSON
- * object behind it. Written by `reasoning_lab_trainer/ray/frames.py`.
+ * Prefix of log lines with which a job transmits its files if this machine does not see the storage; a JSON object
+ * follows. Written by `reasoning_lab_trainer/ray/frames.py`.
  */
 export const framePrefix = '@reasoning-lab ';
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
-/** Files of a run, and of verl's output; nothing else is written here because a log says so. */
+/** Files of a run, and of verl's output; a log cannot cause any other file to be written. */
 const linesFile = v.pipe(v.string(), v.regex(/^(metrics|events|metrics\/\w[\w.-]{0,99})\.jsonl$/));
 const wholeFile = v.pipe(
 	v.string(),
@@ -18,15 +18,15 @@ const wholeFile = v.pipe(
 );
 
 export const frameSchema = v.variant('k', [
-	/** Where the run lies on the cluster. */
+	/** Location of the run on the cluster. */
 	v.object({ k: v.literal('place'), folder: v.string() }),
 	/** run.json. */
 	v.object({ k: v.literal('record'), text: v.pipe(v.string(), v.maxLength(1 << 20)) }),
-	/** Whole lines of a file that grows; `at`: the bytes before them. */
+	/** Complete lines of a growing file; `at`: number of preceding bytes. */
 	v.object({ k: v.literal('lines'), file: linesFile, at: whole, text: v.string() }),
-	/** The files that grow begin anew. */
+	/** The growing files start again. */
 	v.object({ k: v.literal('reset') }),
-	/** A part of a file that is told whole: base64 of a part of its deflated bytes. */
+	/** A part of a whole file: base64 of a part of its deflated bytes. */
 	v.object({
 		k: v.literal('file'),
 		path: wholeFile,
@@ -35,14 +35,14 @@ export const frameSchema = v.variant('k', [
 		data: v.string(),
 	}),
 	v.object({ k: v.literal('gone'), path: wholeFile }),
-	/** The answer to a relayed control request. */
+	/** The reply to a relayed control request. */
 	v.object({ k: v.literal('answer'), id: v.string(), answer: v.unknown() }),
-	/** Why the job cannot go on. */
+	/** Why the job cannot continue. */
 	v.object({ k: v.literal('failed'), reason: v.string(), message: v.string(), action: v.optional(v.string()) }),
 ]);
 export type LogFrame = v.InferOutput<typeof frameSchema>;
 
-/** The frame of a line of a job's log; null: the line is text for people. */
+/** The frame in a line of a job log; null: the line is plain text. */
 export function readFrame(line: string): LogFrame | null {
 	if (!line.startsWith(framePrefix)) return null;
 	try {

@@ -11,15 +11,15 @@ export interface PlainRequest {
 	readonly headers: Readonly<Record<string, string>>;
 	readonly body?: string | Buffer;
 	readonly signal: AbortSignal;
-	/** An answer with more bytes is given up. */
+	/** A reply with more bytes is aborted. */
 	readonly largest: number;
 }
 
 export class TooLarge extends Error {}
 
 /**
- * One request and its whole answer, redirects as they are. Not `fetch`: that says of itself that it is a browser
- * (Sec-Fetch-Mode), and Ray's dashboard takes nothing but GET from browsers.
+ * One request with its whole reply, without following redirects. Not `fetch`, which identifies as a browser
+ * (Sec-Fetch-Mode), because Ray's dashboard only accepts GET from browsers.
  */
 export function plainRequest(address: string, options: PlainRequest): Promise<PlainResponse> {
 	const { method, headers, body, signal, largest } = options;
@@ -27,7 +27,7 @@ export function plainRequest(address: string, options: PlainRequest): Promise<Pl
 	const start = url.protocol === 'https:' ? requestHttps : requestHttp;
 	return new Promise((resolve, reject) => {
 		const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
-		// A connection of its own: one that was kept may have been closed by the other side just now.
+		// A new connection: a kept-alive one may have just been closed by the other side.
 		const sent = start(url, { method, headers: { ...headers, ...length }, signal, agent: false }, (response) => {
 			const parts: Buffer[] = [];
 			let bytes = 0;

@@ -6,20 +6,20 @@ import type { ControlHandlers } from '../../../rpc/controlServer.ts';
 import { runFiles } from '../../../runs/runFiles.ts';
 import type { RayCourse } from './rayCourse.ts';
 
-/** What a request may take that waits for the end of a step on the cluster, in milliseconds. */
+/** Timeout of a request that waits for the end of a step on the cluster, in milliseconds. */
 const patienceMs = 590_000;
 
 export interface RayControlOptions {
 	readonly run: string;
 	stop(): void;
-	/** Resolves when the run has ended and said so in its record. */
+	/** Resolves when the run has ended and recorded it. */
 	readonly ended: Promise<void>;
 	status(): RunRecord;
-	/** null while it is being begun. */
+	/** null while it is starting. */
 	course(): RayCourse | null;
 }
 
-/** The requests that the driver of a run on a cluster answers: most by the driver there. */
+/** Requests answered by the driver of a cluster run: most are forwarded to the driver there. */
 export function rayControls({ run, stop, ended, status, course }: RayControlOptions): ControlHandlers {
 	const ask = async <M extends ControlMethod>(
 		method: M,
@@ -30,7 +30,7 @@ export function rayControls({ run, stop, ended, status, course }: RayControlOpti
 		const timeout = AbortSignal.timeout(patienceMs);
 		return control.ask(method, params, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
 	};
-	/** What the answer says is then in the files here, too. */
+	/** The effects of the reply are then in the local files, too. */
 	const inStep = async () => {
 		await course()?.refresh();
 		return status();

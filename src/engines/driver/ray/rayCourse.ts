@@ -32,27 +32,30 @@ export interface RayCourseOptions {
 	readonly parentCheckpoint: string | null;
 	/** Folder of the built programs. */
 	readonly dist: string;
-	/** Fires when the run is to end. */
+	/** Fires when the run is asked to stop. */
 	readonly stopSignal: AbortSignal;
 	readonly onChanged: () => void;
-	/** Between two looks at what is mirrored; default 500. */
+	/** Interval between mirror updates; default 500. */
 	readonly tickMs?: number;
-	/** Between two looks at the job; default 2000. */
+	/** Job polling interval; default 2000. */
 	readonly pollMs?: number;
-	/** How long the cluster's driver may take to end before the job is ended; default 300000. */
+	/** Time for the cluster's driver to exit before the job is stopped; default 300000. */
 	readonly stopMs?: number;
-	/** A cluster that does not answer is reported after this long; default 5000. */
+	/** Time after which an unresponsive cluster is reported; default 5000. */
 	readonly quietMs?: number;
-	/** How long a stop waits for a cluster that does not answer; default 15000. */
+	/** Time that a stop waits for an unresponsive cluster; default 15000. */
 	readonly unreachableMs?: number;
 }
 
-/** Lines of a job's log are kept up to this length. */
+/** Max length of job log lines. */
 const longestLine = 4000;
-/** How long a cluster may take until it takes a job. */
+/** Time for a cluster to accept a job. */
 const submitMs = 180_000;
 
-/** A run on a Ray cluster, as its driver here sees it: the job is submitted, or found again, and mirrored until it ends. */
+/**
+ * A run on a Ray cluster, as seen by its local driver: submits the job or reattaches to it, and mirrors it until it
+ * ends.
+ */
 export class RayCourse {
 	readonly #options: RayCourseOptions;
 	readonly #place: ClusterPlace;
@@ -64,12 +67,12 @@ export class RayCourse {
 	#control: RemoteControl | null = null;
 	#record: MirroredRun | null = null;
 	#told: Failure | null = null;
-	/** Why what the log tells could not be kept. */
+	/** Why data from the log could not be stored. */
 	#logFailure: unknown = null;
 	#stopping: Promise<void> | null = null;
-	/** When the run was told to end; null: it was not. */
+	/** When the run was asked to stop; null if it was not. */
 	#stopAsked: number | null = null;
-	/** The job was there before this driver. */
+	/** Whether the job existed before this driver. */
 	#found = false;
 	#unreachable = false;
 	#device = '';
@@ -81,7 +84,7 @@ export class RayCourse {
 		this.#shadow = new ShadowFolder(join(clusterPlace(null, id).storage, `${id}.log`));
 	}
 
-	/** The way to the driver on the cluster. Fails with `unavailable` until there is one. */
+	/** The connection to the driver on the cluster. Throws `unavailable` until there is one. */
 	get control(): RemoteControl {
 		if (this.#control !== null) return this.#control;
 		if (this.#isVerl)
@@ -89,7 +92,7 @@ export class RayCourse {
 		throw new Failure('unavailable', 'The run has not started on the cluster yet.', 'Try again in a moment.');
 	}
 
-	/** Whether what is asked of the cluster's driver names folders that are seen here. */
+	/** Whether folder names in requests to the cluster's driver are valid here. */
 	get shared(): boolean {
 		return this.#ray?.shared === true;
 	}
@@ -98,12 +101,12 @@ export class RayCourse {
 		return this.#options.recipe.ray?.payload === 'verl';
 	}
 
-	/** Whether the run on the cluster has ended by itself, and has said so. */
+	/** Whether the run on the cluster has ended by itself and recorded it. */
 	get toldEnd(): boolean {
 		return this.#record?.status === 'finished' || this.#record?.status === 'stopped';
 	}
 
-	/** Brings the run here into step now, before an answer that says what has happened. */
+	/** Synchronizes the local run now, before a reply that reports what has happened. */
 	async refresh(): Promise<void> {
 		await this.#sync(true);
 	}
@@ -120,7 +123,7 @@ export class RayCourse {
 		const log = new JobLog(api, ray.job, (line) => this.#takeLine(line), {
 			pollMs: this.#options.pollMs ?? 2000,
 		});
-		// What an earlier log told of steps that were done again is gone through before anything is mirrored.
+		// Records in an earlier log about repeated steps are processed before anything is mirrored.
 		await this.tidy();
 		if (this.#found) await log.readAll(stopSignal).catch(() => undefined);
 		const following = log.follow(end.signal).catch((error: unknown) => {
@@ -164,17 +167,17 @@ export class RayCourse {
 		}
 	}
 
-	/** Removes what is needed only while the run may go on. */
+	/** Removes files needed only while the run may continue. */
 	async tidy(): Promise<void> {
 		await rm(this.#shadow.folder, { recursive: true, force: true }).catch(() => undefined);
 	}
 
-	/** Ends the job at once, before this process ends. */
+	/** Stops the job immediately, before this process exits. */
 	abandon(): void {
 		if (this.#ray !== null) this.#options.api.stopBeforeExit(this.#ray.job);
 	}
 
-	/** A driver that was started again goes on with the job that runs. */
+	/** A restarted driver reattaches to the running job. */
 	async #findAgain(): Promise<boolean> {
 		const { api, writer, resume } = this.#options;
 		const ray = rayRecordOf(writer.record);
@@ -206,14 +209,15 @@ export class RayCourse {
 			shared: null,
 			attempt: before?.attempt ?? 0,
 		};
-		// Before it is submitted: whoever comes after an end in between finds the job, or that there is none.
+		// Before the submission: a driver started after a crash in between either finds the job or knows that there is
+		// none.
 		await this.#updateRay(ray);
 		await this.#offer(request, stopSignal);
 		await this.#event('info', `Submitted job ${job} to ${ray.address}.`);
 		await this.#tellDevice('ray (job pending)');
 	}
 
-	/** A cluster that has just begun takes jobs a little later than requests. */
+	/** A cluster that has just started accepts requests slightly before it accepts jobs. */
 	async #offer(request: JobRequest, signal: AbortSignal): Promise<void> {
 		const { api } = this.#options;
 		const deadline = Date.now() + submitMs;
@@ -222,7 +226,7 @@ export class RayCourse {
 				return await api.submit(request, signal);
 			} catch (error) {
 				if (!(error instanceof Failure) || error.reason !== 'unavailable' || Date.now() > deadline) throw error;
-				// Its answer was lost, and not the request.
+				// The reply was lost, but not the request.
 				if ((await api.job(request.submission_id, signal).catch(() => null)) !== null) return;
 				await pause(rest, signal);
 			}
@@ -289,7 +293,7 @@ export class RayCourse {
 		}
 	}
 
-	/** It is known where the run lies on the cluster. */
+	/** Called when the location of the run on the cluster is known. */
 	async #takePlace(folder: string, shared: boolean): Promise<void> {
 		const { api } = this.#options;
 		const ray = this.#ray as RayRecord;
@@ -315,7 +319,7 @@ export class RayCourse {
 		return new VerlMirror(folder, writer, last, { temperature: recipe.evaluate.temperature, stage });
 	}
 
-	/** One after the other: a look from before a pause must not tell its status after a look that saw the pause. */
+	/** Serialized: a look from before a pause must not report its status after a look that saw the pause. */
 	#sync(thorough: boolean): Promise<void> {
 		return this.#syncs.queue(() => this.#takeNews(thorough));
 	}
@@ -335,7 +339,7 @@ export class RayCourse {
 		if (record !== null && JSON.stringify(record) !== JSON.stringify(before)) this.#options.onChanged();
 	}
 
-	/** Status and device, from what is known of the job and of the run there. */
+	/** Updates status and device from what is known about the job and the run there. */
 	async #tellSight(sight: JobSight | null): Promise<void> {
 		const { quietMs = 5000 } = this.#options;
 		if (sight?.kind === 'unreachable') {
@@ -359,7 +363,7 @@ export class RayCourse {
 		await this.#tellDevice(lost ? 'ray (starts again after a loss)' : `ray: ${record.device}`);
 	}
 
-	/** Paused or at work, as the run on the cluster is; what it ends as is told when its job has ended. */
+	/** Paused or running, as on the cluster; the final status is set when the job has ended. */
 	async #tellStatus({ status, pause: held }: MirroredRun): Promise<void> {
 		const { writer } = this.#options;
 		const shown = status === 'paused' ? 'paused' : 'running';
@@ -376,7 +380,7 @@ export class RayCourse {
 		onChanged();
 	}
 
-	/** Asks the run to end, and ends the job when it does not. */
+	/** Asks the run to stop, and stops the job if it does not. */
 	async #stopRemote(end: AbortSignal): Promise<void> {
 		const { api, stopMs = 300_000 } = this.#options;
 		const { job } = this.#ray as RayRecord;
@@ -393,7 +397,7 @@ export class RayCourse {
 				);
 			}
 		}
-		// Tried as long as the cluster is looked for, too: the loop ends when the job has.
+		// Retried as long as the cluster is polled: the loop ends when the job has ended.
 		for (let rest = 1000; !end.aborted; rest = Math.min(rest * 2, 30_000)) {
 			const done = await api.stop(job).then(
 				() => true,
@@ -432,7 +436,10 @@ export class RayCourse {
 	}
 }
 
-/** Of what a trainer here would get: what keeps it silent, and off the network where the recipe names nothing there. */
+/**
+ * The part of a local trainer's environment that disables telemetry, and network access if the recipe names nothing
+ * online.
+ */
 function jobEnvironment(recipe: ResolvedRecipe): Record<string, string> {
 	const own = trainerEnvironment({ recipe, folder: '', socket: '', token: '', environment: {} });
 	const place = /^(PYTHONPATH|PYTHONSAFEPATH|OMP_NUM_THREADS|REASONING_LAB_.*)$/;

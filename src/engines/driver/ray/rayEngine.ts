@@ -27,19 +27,19 @@ type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
 export interface RayEngineOptions
 	extends Pick<RayCourseOptions, 'tickMs' | 'pollMs' | 'stopMs' | 'quietMs' | 'unreachableMs'> {
 	readonly environment?: NodeJS.ProcessEnv;
-	/** Folder of the built programs; default: where this one lies. */
+	/** Folder of the built programs; default: that of this one. */
 	readonly dist?: string;
 }
 
-/** Beside this program, which is dist/driver.js; from source the folder of the last build. */
+/** Next to this program, which is dist/driver.js; when run from source, the last build. */
 function ownDist(): string {
 	const folder = dirname(fileURLToPath(import.meta.url));
 	return import.meta.url.endsWith('.ts') ? join(folder, '..', '..', '..', '..', 'dist') : folder;
 }
 
 /**
- * The process that stands for a run on a Ray cluster: it holds the run folder, its lock and its control endpoint, submits the
- * job and mirrors what it writes. The job outlives it; resuming the run finds the job again.
+ * The process that represents a run on a Ray cluster: it holds the run folder, its lock and its control endpoint,
+ * submits the job and mirrors its output. The job outlives it; resuming the run reattaches to the job.
  */
 export function runRayEngine(args: RunArguments, options: RayEngineOptions = {}): EngineProcess {
 	const stop = new AbortController();
@@ -94,7 +94,9 @@ class RayRun {
 		}
 	}
 
-	/** Takes the lock. What the recipe lacks is said in run.json, so the record is made before it is read. */
+	/**
+	 * Takes the lock. Faults of the recipe are recorded in run.json, so the record is created before the recipe is read.
+	 */
 	async #open(): Promise<RunWriter> {
 		const { run, resume } = this.#args;
 		const isThere = await hasRecord(run);
@@ -156,7 +158,7 @@ class RayRun {
 		return await this.#course.run();
 	}
 
-	/** Recipe and rewards are those of the run's beginning. What data it read is known on the cluster. */
+	/** Checks that recipe and rewards are unchanged. What data it read is known on the cluster only. */
 	async #checkUnchanged(writer: RunWriter, value: unknown, recipe: ResolvedRecipe): Promise<void> {
 		const { run, resume } = this.#args;
 		const source = sha256(JSON.stringify(value) + hashRewards(value));
@@ -172,7 +174,7 @@ class RayRun {
 		await writer.updateRecord({ source } as Partial<RunRecord>);
 	}
 
-	/** The run on the cluster has told its end as an event; a job that was ended has not. */
+	/** A run that ended on the cluster has recorded its end as an event; a stopped job has not. */
 	async #end(writer: RunWriter, status: OrderlyEnd): Promise<void> {
 		const { step } = writer.record;
 		if (!this.#course?.toldEnd) await writer.appendEvent({ type: status, step, local: true });
@@ -185,7 +187,7 @@ class RayRun {
 		const failure = Failure.from(error);
 		const writer = this.#writer;
 		if (writer !== null && stopped && writer.record.ray === undefined) {
-			// Told to stop before there was a job.
+			// Stopped before there was a job.
 			await this.#end(writer, 'stopped').catch(() => undefined);
 			return 0;
 		}

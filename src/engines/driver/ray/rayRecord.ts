@@ -2,19 +2,19 @@ import * as v from 'valibot';
 import { decode } from '../../../protocol/decode.ts';
 import type { RunRecord } from '../../../protocol/runRecord.ts';
 
-/** `ray` of run.json: by it a driver that was started again finds its job. */
+/** `ray` in run.json, by which a restarted driver finds its job. */
 const rayRecordSchema = v.object({
-	/** Of the dashboard. */
+	/** Dashboard address. */
 	address: v.string(),
 	/** Submission id of the newest job. */
 	job: v.string(),
-	/** How many jobs this run has had. */
+	/** Number of jobs of this run. */
 	submissions: v.number(),
-	/** Where the run lies on the cluster, once that is known. */
+	/** Location of the run on the cluster, once known. */
 	folder: v.nullable(v.string()),
-	/** Whether that is a folder of this machine, too. */
+	/** Whether that folder is also visible on this machine. */
 	shared: v.nullable(v.boolean()),
-	/** Attempt of the run on the cluster up to which it was mirrored. */
+	/** The attempt of the cluster run that has been mirrored. */
 	attempt: v.number(),
 });
 export type RayRecord = v.InferOutput<typeof rayRecordSchema>;

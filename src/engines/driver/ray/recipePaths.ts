@@ -2,8 +2,8 @@ import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import { withAbsolutePaths } from '../../../protocol/builtInRewards.ts';
 
 /**
- * The recipe with every path of a file or folder beside the run changed: data, models, templates, labels, what built-in
- * rewards read. The run's own copies of reward files are relative and stay.
+ * Maps every path of a file or folder besides the run: data, models, templates, labels, inputs of built-in rewards. The
+ * run's own copies of reward files are relative and unchanged.
  */
 export function mapRecipePaths(recipe: ResolvedRecipe, map: (path: string) => string): ResolvedRecipe {
 	const { dataset, model } = recipe;

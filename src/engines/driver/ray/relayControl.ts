@@ -5,22 +5,22 @@ import { isFinal, type JobRequest, type JobsApi } from './jobsApi.ts';
 import { readFrame } from './logFrames.ts';
 import { answeredValue, type RemoteControl } from './requestFolder.ts';
 
-/** A request travels on a command line, which is limited. */
+/** A request is sent on a command line, which is limited. */
 const largestRequest = 96 << 10;
 
 /**
- * Asks through small jobs, for where the storage of the cluster is not seen from here: each leaves one request in the folder
- * on the cluster, waits for the answer and prints it.
+ * Sends requests through small jobs, if the cluster storage is not visible here: each one leaves a request in the
+ * folder on the cluster, waits for the reply and prints it.
  */
 export class RelayControl implements RemoteControl {
 	readonly #api: JobsApi;
 	readonly #run: JobRequest;
-	/** The run's sidecar folder on the cluster. */
+	/** The sidecar folder of the run on the cluster. */
 	readonly #folder: string;
 	readonly #pollMs: number;
 	#count = 0;
 
-	/** @param run the job of the run: the relays take its package and environment */
+	/** @param run the job of the run: relays use its package and environment */
 	constructor(api: JobsApi, run: JobRequest, folder: string, pollMs = 1000) {
 		this.#api = api;
 		this.#run = run;

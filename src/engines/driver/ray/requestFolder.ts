@@ -17,9 +17,9 @@ import type { ControlHandlers } from '../../../rpc/controlServer.ts';
 import { pause } from '../../../rpc/pause.ts';
 
 /*
- * Control requests as files, for an engine whose socket cannot be reached but whose storage can: `requests/ID.json` holds
- * `{method, params}`, `answers/ID.json` then `{value}` or `{error}`. A request whose engine was lost is answered by the next
- * one; one that nobody waits for any more is removed by who asked.
+ * Control requests as files, for an engine whose socket is unreachable but whose storage is shared: `requests/ID.json`
+ * contains `{method, params}`, `answers/ID.json` then `{value}` or `{error}`. A request to a lost engine is answered by
+ * the next one; an abandoned request is removed by its sender.
  */
 
 const requestSchema = v.object({ method: v.string(), params: v.optional(v.unknown(), {}) });
@@ -33,11 +33,11 @@ const largest = 256 << 20;
 const named = /^([\w-]{1,64})\.json$/;
 
 export interface RequestFolderOptions {
-	/** Between two looks, in milliseconds; default 300. */
+	/** Polling interval in milliseconds; default 300. */
 	readonly pollMs?: number;
 }
 
-/** Answers the requests in a folder until it is disposed. */
+/** Answers the requests in a folder until disposed. */
 export class RequestFolder extends Disposable {
 	readonly #folder: string;
 	readonly #handlers: ControlHandlers;
@@ -73,7 +73,7 @@ export class RequestFolder extends Disposable {
 		} catch (error) {
 			answer = { error: Failure.from(error).toJSON() };
 		}
-		// The engine that comes after this one answers what this one could not.
+		// The next engine answers what this one could not.
 		if (this.disposed && answer.error !== undefined) return;
 		await ensureFolder(join(this.#folder, 'answers'))
 			.then(() => writeFileAtomic(join(this.#folder, 'answers', `${id}.json`), JSON.stringify(answer)))
@@ -95,12 +95,12 @@ export class RequestFolder extends Disposable {
 	}
 }
 
-/** How a client reaches an engine that it has no socket to. */
+/** A client's connection to an engine without a reachable socket. */
 export interface RemoteControl {
 	ask<M extends ControlMethod>(method: M, params: ControlParams<M>, signal: AbortSignal): Promise<ControlResult<M>>;
 }
 
-/** The value of an answer, or its error as a Failure. */
+/** Returns the value of a reply, or throws its error as a Failure. */
 export function answeredValue<M extends ControlMethod>(method: M, answer: unknown): ControlResult<M> {
 	const { value, error } = decodeOrThrow(answerSchema, answer, `The reply to ${method}`);
 	if (error !== undefined) throw new Failure(error.reason as Reason, error.message, error.action);
@@ -108,7 +108,7 @@ export function answeredValue<M extends ControlMethod>(method: M, answer: unknow
 	return decodeOrThrow(schema, value, `The reply to ${method}`);
 }
 
-/** Asks through a folder that both sides see. */
+/** Sends requests through a shared folder. */
 export class FolderControl implements RemoteControl {
 	readonly #folder: string;
 	readonly #pollMs: number;

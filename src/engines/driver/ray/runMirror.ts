@@ -16,35 +16,39 @@ import { CheckpointMirror } from './checkpointMirror.ts';
 import { commonLines } from './commonLines.ts';
 import { copyRegular, sizeOf } from './copyRegular.ts';
 
-/** Marks events of a mirrored run that its driver here has written, not the one on the cluster. */
+/** Marks events of a mirrored run written by the local driver instead of the one on the cluster. */
 export const localEvent = { local: true } as const;
 
-/** What of the mirrored run's record is taken over; the rest is about the process there. */
+/** Record fields copied from the mirrored run; the others describe the process there. */
 const takenOver = ['stage', 'totalSteps', 'step', 'rewards', 'seeds', 'hashes'] as const;
 
-/** What is told of a run on the cluster, whoever writes it there. */
+/** Facts about a run on the cluster, regardless of what writes it there. */
 export type MirroredRun = Pick<RunRecord, 'status' | 'device' | 'step' | 'pause' | 'error'>;
 
-/** Keeps the run here the same as what is written on the cluster. */
+/** Keeps the local run identical to the one on the cluster. */
 export interface Mirror {
-	/** The attempt of the mirrored run that this one stands at. */
+	/** The attempt of the mirrored run that the local run is at. */
 	readonly attempt: number;
-	/** Takes over what is new. @returns null: there is nothing yet */
+	/**
+	 * Copies new data.
+	 * @returns null if there is none yet
+	 */
 	sync(thorough?: boolean): Promise<MirroredRun | null>;
 	close(): Promise<void>;
 }
 
 export interface MirrorOptions {
-	/** Whether checkpoints are copied, too; else they stay where they are. */
+	/** Whether checkpoints are copied too; otherwise they stay where they are. */
 	readonly checkpoints: boolean;
-	/** The attempt of the mirrored run up to which this one was brought into step before; 0: none. */
+	/** The attempt of the mirrored run up to which this run was synchronized before; 0: none. */
 	readonly attempt: number;
 }
 
 /**
- * Follows a run folder that another driver writes, and keeps this run the same: bytes of metrics, every event once, whole
- * files of rollouts and evaluations, checkpoints. When the other run goes back to a checkpoint, so does this one: what
- * follows moves to superseded/, and the attempt grows. It can be begun again at any time; nothing is told twice.
+ * Follows a run folder written by another driver, and keeps this run identical: bytes of metrics, every event once,
+ * whole files of rollouts and evaluations, checkpoints. When the other run goes back to a checkpoint, so does this one:
+ * later data moves to superseded/, and the attempt number grows. It can be restarted at any time without duplicating
+ * anything.
  */
 export class RunMirror implements Mirror {
 	readonly source: string;
@@ -57,10 +61,10 @@ export class RunMirror implements Mirror {
 	#metrics: LineTail;
 	#events: LineTail;
 	#news: FolderNews;
-	/** Lines of metrics that are there already. */
+	/** Lines of metrics that already exist. */
 	#skip = 0;
 	#lastStep = -1;
-	/** Events that are there already, each with how often. */
+	/** Existing events with their counts. */
 	#known = new Map<string, number>();
 	#aligned = false;
 	#attempt: number;
@@ -80,15 +84,15 @@ export class RunMirror implements Mirror {
 		this.#news = new FolderNews(source);
 	}
 
-	/** The attempt of the mirrored run that this one stands at. */
+	/** The attempt of the mirrored run that this one is at. */
 	get attempt(): number {
 		return this.#attempt;
 	}
 
 	/**
-	 * Takes over what is new. Fails with what this disk fails with; a run that is not there yet is no failure.
-	 * @param thorough also wait for copies of checkpoints
-	 * @returns the mirrored run's record; null: there is none yet
+	 * Copies new data. Throws on local disk errors; a run that does not exist yet is not an error.
+	 * @param thorough also wait for checkpoint copies
+	 * @returns the mirrored run's record; null if there is none yet
 	 */
 	sync(thorough = false): Promise<RunRecord | null> {
 		return this.#queue.queue(() => this.#sync(thorough));
@@ -101,7 +105,7 @@ export class RunMirror implements Mirror {
 		});
 		if (record === null) return null;
 		if (!this.#aligned || record.attempt !== this.#attempt) await this.#align(record);
-		// Rollouts first: a step whose metrics are seen has its rollouts.
+		// Rollouts first, so that they exist when the metrics of a step are visible.
 		await this.#takeRollouts(thorough);
 		await this.#takeMetrics();
 		await this.#takeEvents();
@@ -118,7 +122,7 @@ export class RunMirror implements Mirror {
 		});
 	}
 
-	/** Goes back to where both runs are the same. */
+	/** Goes back to the last point at which both runs are identical. */
 	async #align(record: RunRecord): Promise<void> {
 		await this.#metricsFile.close();
 		await this.#copying;
@@ -205,14 +209,14 @@ export class RunMirror implements Mirror {
 			if (!/^\w[\w.-]*$/.test(name)) continue;
 			const folder = `${runFiles.evaluations}/${stepName(step)}`;
 			await ensureFolder(join(this.#run, folder));
-			// The summary last: it says that the evaluation is whole.
+			// The summary last, because it marks the evaluation as complete.
 			for (const file of [`${folder}/${name}.jsonl`, `${folder}/${name}.json`]) {
 				await copyRegular(this.source, this.#run, file).catch(unlessGone);
 			}
 		}
 	}
 
-	/** In the background: a checkpoint may have many gigabytes. */
+	/** In the background, because a checkpoint may have many gigabytes. */
 	async #takeCheckpoints(thorough: boolean): Promise<void> {
 		if (this.#withCheckpoints) {
 			const checkpoints = await this.#news.checkpoints(thorough);
@@ -239,7 +243,7 @@ export class RunMirror implements Mirror {
 	}
 }
 
-/** A file that is gone has been set aside or replaced: the next look tells. */
+/** A missing file has been set aside or replaced; the next sync handles it. */
 function unlessGone(error: unknown): void {
 	if (!(error instanceof Failure) || error.reason !== 'missing') throw error;
 }

@@ -9,12 +9,12 @@ import { runFiles } from '../../../runs/runFiles.ts';
 import type { LogFrame } from './logFrames.ts';
 
 const decompress = promisify(inflate);
-/** Of one file that is told whole. */
+/** Max bytes of a file transmitted as a whole. */
 const largestFile = 1 << 30;
 
 /**
- * A run folder as a job's log tells it, for where the cluster's storage is not seen from here. A log that is read again from
- * its beginning changes nothing.
+ * A run folder reconstructed from a job log, if the cluster storage is not visible here. Reading a log again from its
+ * start changes nothing.
  */
 export class ShadowFolder {
 	readonly folder: string;
@@ -26,7 +26,7 @@ export class ShadowFolder {
 		this.folder = folder;
 	}
 
-	/** Fails with what the disk fails with. */
+	/** Throws on disk errors. */
 	apply(frame: LogFrame): Promise<void> {
 		return this.#queue.queue(async () => {
 			switch (frame.k) {
@@ -63,7 +63,7 @@ export class ShadowFolder {
 			growing = { file: new AppendFile(path), size };
 			this.#growing.set(name, growing);
 		}
-		// Told before, or what came before it was not heard: then the log is read again.
+		// Already received, or a preceding part is missing: in that case the log is read again.
 		if (at > growing.size || at + bytes.length <= growing.size) return;
 		const fresh = bytes.subarray(growing.size - at);
 		await growing.file.append(fresh.toString('utf8'));

@@ -4,20 +4,21 @@ import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 
 /*
- * As much of RFC 6455 as a log needs: text from the server. Not the WebSocket of Node: that one asks for compression, and the
- * proxy in Ray's dashboard hands the asking on to a server behind it whose compressed answers it then cannot read.
+ * The part of RFC 6455 needed for a log: text from the server. Node's WebSocket is not used because it requests
+ * compression, which the proxy in Ray's dashboard forwards to a server behind it whose compressed replies it cannot
+ * read.
  */
 
 const magic = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
-/** Of one message. */
+/** Max bytes of a message. */
 const largest = 64 << 20;
 
-/** Cuts what a server sends into frames. */
+/** Splits server data into frames. */
 export class FrameReader {
 	#pending: Buffer = Buffer.alloc(0);
 
-	/** Frames that are whole now. Throws for what the protocol does not allow a server. */
+	/** Frames that are complete now. Throws on protocol violations by the server. */
 	push(chunk: Buffer): { readonly last: boolean; readonly opcode: number; readonly payload: Buffer }[] {
 		this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
 		const frames = [];
@@ -49,7 +50,7 @@ export class FrameReader {
 	}
 }
 
-/** A control frame of a client, which is masked. */
+/** A masked control frame of a client. */
 function controlFrame(opcode: number, payload: Buffer): Buffer {
 	const mask = randomBytes(4);
 	const masked = Buffer.from(payload.subarray(0, 125));
@@ -64,8 +65,8 @@ export interface TextSocketOptions {
 }
 
 /**
- * Listens until the server or the signal ends it. Throws when there is no connection or it breaks.
- * @returns false when the server answered, but not with a web socket
+ * Listens until the server or the signal ends it. Throws if there is no connection or it breaks.
+ * @returns false if the server replied, but not with a WebSocket
  */
 export function listenToTexts(address: string, { headers, signal, onText }: TextSocketOptions): Promise<boolean> {
 	const url = new URL(address);

@@ -9,9 +9,9 @@ export interface ZipEntry {
 }
 
 const compress = promisify(deflateRaw);
-/** The whole archive is one request to the cluster. */
+/** The whole archive is sent in one request. */
 const largestArchive = 0x7fff_ffff;
-/** 1980-01-01: the same files give the same bytes. */
+/** 1980-01-01, so that the same files give the same bytes. */
 const fixedDate = 0x0021;
 const unixFile = (0o100644 << 16) >>> 0;
 
@@ -21,7 +21,7 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, n) => {
 	return c >>> 0;
 });
 
-/** CRC-32 as ZIP has it (polynomial 0x04C11DB7, reflected). */
+/** CRC-32 as in ZIP (polynomial 0x04C11DB7, reflected). */
 function crc32(bytes: Uint8Array): number {
 	let c = 0xffffffff;
 	for (const byte of bytes) c = (crcTable[(c ^ byte) & 0xff] as number) ^ (c >>> 8);
@@ -29,8 +29,9 @@ function crc32(bytes: Uint8Array): number {
 }
 
 /**
- * A ZIP archive (PKWARE APPNOTE 6.3.3, no ZIP64), the same bytes for the same entries: Ray names packages by their content.
- * @throws `full` when it would have more than 2 GB
+ * A ZIP archive (PKWARE APPNOTE 6.3.3, no ZIP64), with the same bytes for the same entries, because Ray names packages
+ * by content.
+ * @throws `full` above 2 GB
  */
 export async function zipArchive(entries: readonly ZipEntry[]): Promise<Buffer> {
 	const parts: Buffer[] = [];

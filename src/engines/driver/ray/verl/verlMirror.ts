@@ -9,19 +9,19 @@ import type { RolloutSplit } from '../../../../runs/runContent.ts';
 import type { RunWriter } from '../../../../runs/runWriter.ts';
 import type { Mirror, MirroredRun } from '../runMirror.ts';
 
-/** A validation sample counts as right above this, as everywhere where a reward is asked for an answer. */
+/** A validation sample with a value above this counts as correct, as for all rewards that judge answers. */
 const rightAbove = 0.5;
 
 export interface VerlMirrorOptions {
-	/** Of the evaluations that verl does. */
+	/** Sampling temperature of verl's evaluations. */
 	readonly temperature: number;
-	/** The stage of the recipe that verl runs. */
+	/** The recipe stage that verl runs. */
 	readonly stage: string;
 }
 
 /**
- * What a job of verl writes, read by the importer of verl's files and written as an ordinary run. A step here is a step of
- * verl: a generation batch with all its updates. verl writes its files in place, so one is taken when it has stopped growing.
+ * Converts the output of a verl job into an ordinary run, using the importer for verl files. A step is a verl step: a
+ * generation batch with all its updates. verl writes its files in place, so a file is read once it has stopped growing.
  */
 export class VerlMirror implements Mirror {
 	readonly source: string;
@@ -34,7 +34,7 @@ export class VerlMirror implements Mirror {
 	readonly #taken = new Set<string>();
 	#last: number;
 
-	/** @param last the step up to which metrics are there already; -1: none */
+	/** @param last the step up to which metrics already exist; -1: none */
 	constructor(source: string, writer: RunWriter, last: number, options: VerlMirrorOptions) {
 		this.source = source;
 		this.#writer = writer;

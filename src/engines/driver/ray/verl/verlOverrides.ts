@@ -1,16 +1,16 @@
 import { Failure } from '../../../../base/failure.ts';
 import type { ResolvedGrpoStage, ResolvedRecipe, ResolvedRlooStage } from '../../../../core/recipe/resolvedRecipe.ts';
 
-/** Stands for the folder of the run on the cluster; `reasoning_lab_trainer/ray/verl_job.py` puts it in. */
+/** Placeholder for the run folder on the cluster, replaced by `reasoning_lab_trainer/ray/verl_job.py`. */
 export const runPlaceholder = '{{run}}';
 
 export type VerlValue = string | number | boolean | null | readonly VerlValue[] | { readonly [key: string]: VerlValue };
 export type VerlSettings = Readonly<Record<string, VerlValue>>;
 
 export interface VerlFacts {
-	/** Name of the run, for verl's own files. */
+	/** Run name for verl's own files. */
 	readonly id: string;
-	/** Longest prompt in tokens, or an upper bound. */
+	/** Max prompt length in tokens, or an upper bound. */
 	readonly promptLength: number;
 	readonly submission: string;
 }
@@ -26,8 +26,8 @@ const lossModes: Readonly<Record<string, string>> = {
 };
 
 /**
- * A recipe as settings of verl 0.7 (verl/trainer/config/ppo_trainer.yaml), by their dotted names. One step of verl is one
- * generation batch with all its updates. Throws `unsupported` for what verl does not do.
+ * Translates a recipe to verl 0.7 settings (verl/trainer/config/ppo_trainer.yaml), by dotted name. One verl step is one
+ * generation batch with all its updates. Throws `unsupported` for features that verl lacks.
  */
 export function verlSettings(recipe: ResolvedRecipe, facts: VerlFacts): VerlSettings {
 	const stage = stageOf(recipe);
@@ -145,7 +145,7 @@ function algorithm(stage: Stage): VerlSettings {
 		'algorithm.use_kl_in_reward': false,
 		'actor_rollout_ref.actor.use_kl_loss': stage.beta > 0,
 		'actor_rollout_ref.actor.kl_loss_coef': stage.beta,
-		// k3 (Schulman 2020), as TRL has it.
+		// k3 (Schulman 2020), as in TRL.
 		'actor_rollout_ref.actor.kl_loss_type': 'low_var_kl',
 		'actor_rollout_ref.actor.loss_agg_mode': mode,
 		...clip,
@@ -180,7 +180,7 @@ function lora({ pytorch }: ResolvedRecipe): VerlSettings {
 	};
 }
 
-/** A value in Hydra's grammar of overrides. */
+/** Formats a value in Hydra's override grammar. */
 export function hydraValue(value: VerlValue): string {
 	if (value === null) return 'null';
 	if (typeof value === 'string') return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
@@ -191,8 +191,8 @@ export function hydraValue(value: VerlValue): string {
 }
 
 /**
- * The arguments of `python -m verl.trainer.main_ppo`. Names that this verl does not have are an error there; the recipe's own
- * (`ray.verl`) are added or replaced, whatever they are.
+ * The arguments of `python -m verl.trainer.main_ppo`. Names unknown to the installed verl are an error there; those set
+ * in the recipe (`ray.verl`) are added or override others.
  */
 export function verlArguments(settings: VerlSettings, own: Readonly<Record<string, unknown>>): string[] {
 	const replaced = new Set(Object.keys(own));

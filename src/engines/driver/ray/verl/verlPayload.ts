@@ -11,20 +11,20 @@ import { rewardCopyPath } from '../../../../runs/rewardCopies.ts';
 import type { ZipEntry } from '../zipArchive.ts';
 import { type VerlFacts, verlArguments, verlSettings } from './verlOverrides.ts';
 
-/** Rows of training that travel with the job at most; verl goes through them in epochs. */
+/** Max training rows sent with the job; verl iterates over them in epochs. */
 const mostRows = 200_000;
 /** verl's own default. */
 const leastPromptLength = 512;
 
 export interface VerlPayload {
 	readonly entries: ZipEntry[];
-	/** What does not mean the same there, a sentence each. */
+	/** Settings with a different meaning in verl, one sentence each. */
 	readonly notes: readonly string[];
 }
 
 /**
- * What a job of verl needs beside the run: settings, rewards, rows. Throws `unsupported` for what verl does not do.
- * @param placed the recipe with the paths that files have on the cluster
+ * What a verl job needs besides the run: settings, rewards, rows. Throws `unsupported` for features that verl lacks.
+ * @param placed the recipe with file paths on the cluster
  */
 export async function verlPayload(
 	run: string,
@@ -32,7 +32,7 @@ export async function verlPayload(
 	placed: ResolvedRecipe,
 	facts: Pick<VerlFacts, 'id' | 'submission'>,
 ): Promise<VerlPayload> {
-	// Refusals first.
+	// Rejections first.
 	verlSettings(recipe, { ...facts, promptLength: leastPromptLength });
 	const rewards = await rewardModules(run, recipe);
 	const { source } = await openDataset(recipe.dataset);
@@ -43,7 +43,7 @@ export async function verlPayload(
 	const rows = (problems: readonly Problem[], split: string) =>
 		problems.map((problem, index) => JSON.stringify(verlRow(recipe, problem, split, index))).join('\n');
 	const held = source.heldOut(recipe.evaluate.problems);
-	// A token has a byte at least, and a chat template adds some.
+	// A token has at least one byte, and a chat template adds some tokens.
 	const longest = [...training, ...held].reduce(
 		(most, { prompt }) => Math.max(most, Buffer.byteLength(renderPrompt(recipe.template, prompt)) + 64),
 		leastPromptLength,
@@ -65,7 +65,7 @@ export async function verlPayload(
 	};
 }
 
-/** As verl's datasets are: examples/data_preprocess/gsm8k.py. */
+/** In the format of verl's datasets: examples/data_preprocess/gsm8k.py. */
 function verlRow(recipe: ResolvedRecipe, { prompt, answer, row }: Problem, split: string, index: number): object {
 	const { template } = recipe;
 	const user = { role: 'user', content: renderPrompt(template, prompt) };
@@ -111,7 +111,7 @@ async function rewardModules(
 	return { modules, notes };
 }
 
-/** All adapters as the one function that verl calls: scores are added, since each has its weights in it. */
+/** Combines all adapters into the one function that verl calls: scores are added, because each includes its weights. */
 function combined(count: number): string {
 	return `import importlib.util
 import pathlib
