@@ -4,6 +4,6 @@ import os
 
 __version__ = "0.2.0"
 
-# Training is nobody else's business: TRL and huggingface_hub report what is trained unless they are told not to. Read
-# when they are imported, so it stands before every import of theirs.
+# TRL and huggingface_hub send telemetry unless disabled. The variables are read on import, so this precedes every
+# import of these packages.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")

@@ -1,5 +1,4 @@
-"""
-`python -m reasoning_lab_trainer`: started by the driver, alone or by torchrun, with socket and token in the
+"""`python -m reasoning_lab_trainer`: started by the driver, directly or through torchrun, with socket and token in the
 environment.
 """
 
@@ -18,7 +17,7 @@ USAGE = f"The trainer is started by an engine, which sets {SOCKET_VARIABLE} and 
 
 
 def main() -> int:
-    """The exit status; see `course.run.run`."""
+    """Returns the exit status; see `course.run.run`."""
     socket = os.environ.get(SOCKET_VARIABLE)
     token = os.environ.pop(TOKEN_VARIABLE, None)
     if not socket or not token:

@@ -1,4 +1,4 @@
-"""The gate in the loop of any trainer of transformers."""
+"""The gate in the training loop of any transformers trainer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 
 class GateCallback(TrainerCallback):
-    """
-    Tells the driver of every update and does what it wants. It works in `on_log`: there the metrics of the update are
-    known, and nothing of the next one has begun.
+    """Reports every update to the driver and carries out its orders. It runs in `on_log`, when the metrics of the
+    update are known and the next one has not started.
     """
 
     def __init__(self, context: Context, stage: Stage, trainer: Trainer) -> None:
@@ -76,7 +75,7 @@ class GateCallback(TrainerCallback):
         logs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        # The summary at the end of training is no update; nobody reads the history, which would grow without end.
+        # The summary at the end of training is not an update, and the unused history would grow without bound.
         state.log_history.clear()
         if logs is None or "loss" not in logs or state.global_step <= self._told:
             return
@@ -125,7 +124,7 @@ class GateCallback(TrainerCallback):
 
 
 def scalars(logs: dict[str, Any]) -> dict[str, float | None]:
-    """Numbers of a log; None for what is no number that JSON can hold."""
+    """Numbers of a log; None for values that JSON cannot represent."""
     return {
         name: float(value) if math.isfinite(value) else None
         for name, value in logs.items()
@@ -134,12 +133,12 @@ def scalars(logs: dict[str, Any]) -> dict[str, float | None]:
 
 
 def stage_batch_ends(trainer: Trainer, step: int) -> bool:
-    """Whether `step` updates of the stage end a generation batch; always where nothing is generated."""
+    """Whether `step` updates of the stage complete a generation batch; always true without generation."""
     return step % updates_per_batch(trainer) == 0
 
 
 def updates_per_batch(trainer: Any) -> int:
-    """Updates that learn from one generation batch."""
+    """Updates per generation batch."""
     generation = getattr(trainer.args, "steps_per_generation", None)
     if generation is None:
         return 1
@@ -147,7 +146,7 @@ def updates_per_batch(trainer: Any) -> int:
 
 
 def problems_used(trainer: Any, step: int) -> int:
-    """Training problems that a stage has taken after `step` updates."""
+    """Training problems used by a stage after `step` updates."""
     count = getattr(trainer, "problems_per_batch", None)
     if count is None:
         return 0

@@ -1,6 +1,5 @@
-"""
-Checkpoint folders. At the top lies the policy, as any program of Hugging Face loads it; below `trainer/` what else an
-exact resume needs: optimizer, scheduler, scaler, random states of every rank, the trainer's state, and reference
+"""Checkpoint folders. The top level contains the policy as a Hugging Face model; `trainer/` contains everything else
+needed for an exact resume: optimizer, scheduler, scaler, random states of every rank, trainer state, and reference
 weights.
 """
 
@@ -25,24 +24,19 @@ if TYPE_CHECKING:
     from .context import Context
 
 TRAINER = "trainer"
-"""Folder of a checkpoint with what only a resume reads."""
+"""Subfolder that only a resume reads."""
 
 REFERENCE = "reference.safetensors"
 
 STATE = 1
-"""Version of what `checkpoint` answers as state."""
+"""Version of the state returned by `checkpoint`."""
 
 COUNTERS = ("_total_train_tokens", "entropy_coef", "_last_world_entropy")
-"""
-Attributes of TRL's trainers that are told in metrics or change by themselves, and that no checkpoint of theirs holds.
-"""
+"""Attributes of TRL's trainers that are reported in metrics or change over time, and that TRL does not checkpoint."""
 
 
 def boundary_of(trainer: Trainer) -> dict[str, Any]:
-    """
-    What a checkpoint holds beside weights and optimizer, as it is now; made at every gate, so that it costs next to
-    nothing.
-    """
+    """The current checkpoint contents besides weights and optimizer; created at every gate, so it is cheap."""
     return {
         "random": random_state(),
         "tokens": trainer.state.num_input_tokens_seen,
@@ -57,9 +51,8 @@ def boundary_of(trainer: Trainer) -> dict[str, Any]:
 
 
 def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
-    """
-    Fills `folder` with the run as it was at the last gate; every rank calls it. Returns what the driver keeps for the
-    resume. Raises Failure `full` where the disk is.
+    """Fills `folder` with the run as of the last gate; called on every rank. Returns what the driver keeps for the
+    resume. Raises Failure `full` if the disk is full.
     """
     active = context.active
     boundary = context.boundary
@@ -92,7 +85,7 @@ def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
 
 
 def save_models(context: Context, root: Path) -> None:
-    """Policy and heads; the weights of one that is sharded over the ranks are gathered first."""
+    """Saves policy and heads; weights sharded over the ranks are gathered first."""
     trainer = None if context.active is None else context.active.trainer
     trained = None if trainer is None else trainer.accelerator.unwrap_model(trainer.model)
     gathered = None
@@ -107,7 +100,7 @@ def save_models(context: Context, root: Path) -> None:
 
 
 def save_trainer(context: Context, trainer: Any, boundary: dict[str, Any], folder: Path) -> None:
-    """What an exact resume needs beside the weights."""
+    """Saves what an exact resume needs besides the weights."""
     if context.world.main:
         folder.mkdir(exist_ok=True)
     context.world.barrier()
@@ -132,8 +125,7 @@ def save_trainer(context: Context, trainer: Any, boundary: dict[str, Any], folde
 
 
 def reference_weights(trainer: Any) -> dict[str, torch.Tensor]:
-    """
-    Of the reference policy that a trainer keeps: a model of its own, or a frozen copy of the adapters; empty: it keeps
+    """Weights of a trainer's reference policy: a separate model, or a frozen copy of the adapters; empty if there is
     none.
     """
     reference = getattr(trainer, "ref_model", None)
@@ -143,17 +135,17 @@ def reference_weights(trainer: Any) -> dict[str, torch.Tensor]:
 
 
 def adapter_reference(model: Any) -> dict[str, torch.Tensor]:
-    """The frozen copy of its adapters that TRL has made in a model; empty: there is none."""
+    """The frozen copy of the adapters that TRL made in a model; empty if there is none."""
     if "ref" not in getattr(model, "peft_config", {}):
         return {}
     return {name: value.detach() for name, value in model.named_parameters() if ".ref." in name}
 
 
 def save_reference(context: Context, trainer: Any, folder: Path) -> None:
-    """Reference weights, where there are any: they cannot be made again from what is trained."""
+    """Saves reference weights, if any: they cannot be recovered from the trained ones."""
     path = folder / REFERENCE
     before = context.reference_file
-    # They stay the same for the whole stage unless TRL mixes the policy into them.
+    # They are constant during a stage unless TRL mixes the policy into them.
     fixed = not getattr(trainer.args, "sync_ref_model", False)
     if fixed and before is not None and before[0] is trainer and linked(before[1], path, context.world.main):
         return
@@ -161,19 +153,19 @@ def save_reference(context: Context, trainer: Any, folder: Path) -> None:
     if not weights:
         return
     if context.world.main:
-        # Tied weights are two names of one tensor, which safetensors refuses.
+        # Tied weights are two names of one tensor, which safetensors rejects.
         save_file({name: value.detach().cpu().clone().contiguous() for name, value in weights.items()}, path)
     context.reference_file = (trainer, path)
 
 
 def reference_file(checkpoint: str | Path) -> Path | None:
-    """Reference weights of a checkpoint; None: it has none."""
+    """Reference weights file of a checkpoint; None if it has none."""
     path = Path(checkpoint) / TRAINER / REFERENCE
     return path if path.is_file() else None
 
 
 def load_reference(own: dict[str, torch.Tensor], path: Path) -> None:
-    """Puts the reference weights of a checkpoint into tensors of their names. Raises Failure `mismatch`."""
+    """Loads the reference weights of a checkpoint into tensors by name. Raises Failure `mismatch`."""
     saved = load_file(path)
     if set(own) != set(saved) or any(own[name].shape != saved[name].shape for name in own):
         raise Failure("mismatch", f"The reference weights in {path} belong to a different model.", "Start a new run.")
@@ -183,7 +175,7 @@ def load_reference(own: dict[str, torch.Tensor], path: Path) -> None:
 
 
 def linked(before: Path, path: Path, main: bool) -> bool:
-    """Whether the file of an earlier checkpoint serves once more, as a second name of the same bytes or as a copy."""
+    """Reuses the file of an earlier checkpoint, as a hard link or a copy; returns whether that worked."""
     if not before.is_file():
         return False
     if main:
@@ -204,7 +196,7 @@ def load_counters(trainer: Any, folder: str | Path) -> None:
 
 
 def load_random_state(folder: str | Path, context: Context) -> None:
-    """Of this rank. With another number of processes there is none to go on with, which is said."""
+    """Restores the random state of this rank. With a different number of processes there is none, which is reported."""
     path = Path(folder) / f"random_{context.world.rank}.pt"
     if not path.is_file():
         context.alert(
@@ -217,7 +209,7 @@ def load_random_state(folder: str | Path, context: Context) -> None:
 
 
 def packed_random_state(state: dict[str, Any]) -> dict[str, Any]:
-    """The same of plain numbers and tensors, which torch loads without running code."""
+    """The same as plain numbers and tensors, which torch loads without executing code."""
     name, keys, place, has_gauss, gauss = state["numpy"]
     return {**state, "numpy": [name, torch.from_numpy(keys.astype(np.int64)), place, has_gauss, gauss]}
 

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Active:
-    """What trains now."""
+    """The trainer in progress."""
 
     stage: Stage
     trainer: Trainer
 
 
 class Context:
-    """What a stage function asks of the run. `policy` and `problems` are there before the first stage."""
+    """Services of the run for stage functions. `policy` and `problems` exist before the first stage."""
 
     policy: Policy
     problems: Problems
@@ -46,22 +46,22 @@ class Context:
         self.assignment = assignment
         self.recipe: dict[str, Any] = assignment["recipe"] or {}
         self.scratch = scratch
-        """A folder of this process alone, removed at its end."""
+        """A folder of this process, removed at its end."""
         self.heads: dict[str, Any] = {}
         self.memory: dict[str, Any] = {}
-        """What stages keep in checkpoints beside weights: values of JSON."""
+        """What stages keep in checkpoints besides weights: JSON values."""
         self.active: Active | None = None
         self.boundary: dict[str, Any] | None = None
-        """State as of the last gate where a batch ended; None once an update after it has touched the weights."""
+        """State as of the last gate at the end of a batch; None once a later update has changed the weights."""
         self.updating = False
-        """Whether the optimiser is at work, so that the weights are neither old nor new."""
+        """Whether the optimizer is running, so that the weights are in an intermediate state."""
         self.reference_file: tuple[Any, Path] | None = None
         self.tokens = 0
         self.tokens_before = 0
-        """Of the stages before the one that runs."""
+        """Tokens of earlier stages."""
         self.stopwatch = Stopwatch()
         self.first_step = 0
-        """Updates of the stages before the one that runs."""
+        """Updates of earlier stages."""
         self.first_problem = 0
         self.in_process_rewards: InProcessRewards | None = None
         self._device_sampler: DeviceSampler | None = None
@@ -69,17 +69,17 @@ class Context:
         self.gate = Gate(link, world, self._perform)
         self._performers: dict[str, Callable[[Order], Any]] = {}
         self.score_metrics: dict[str, float | None] = {}
-        """Of the last batch that was scored: what rewards logged, and how many rows each failed on."""
+        """Of the last scored batch: values logged by rewards, and failed rows per reward."""
 
     def alert(self, level: str, message: str) -> None:
-        """Tells people; rank 0 speaks for all."""
+        """Notifies the user; only rank 0 sends."""
         if self.world.main and self.link is not None:
             self.link.call("alert", {"level": level, "message": message})
         elif self.world.main:
             print(f"{level}: {message}", file=sys.stderr)
 
     def told_once(self, what: str) -> bool:
-        """Whether this is the first time that it is asked about `what`."""
+        """Whether this is the first call for `what`."""
         first = what not in self._told
         self._told.add(what)
         return first
@@ -90,9 +90,8 @@ class Context:
         step: int,
         known: dict[str, list[float | None]] | None = None,
     ) -> list[ScoredRow]:
-        """
-        Rewards of rows, in one request to the driver; every rank passes its own rows, as many as every other, and gets
-        those. Waits while a failing reward is mended. Raises RunStopped where the run is to end instead.
+        """Scores rows in one request to the driver; every rank passes the same number of rows and receives its own.
+        Waits while the run is paused for a failing reward. Raises RunStopped if the run must end instead.
         """
         gathered = self.world.gather((list(rows), known or {}))
         all_rows = [row for of_rank, _ in gathered for row in of_rank]
@@ -118,11 +117,11 @@ class Context:
 
     @property
     def steps_done(self) -> int:
-        """Updates of the run."""
+        """Number of updates of the run."""
         return self.first_step if self.active is None else self.active.stage.first_step + self.active.stage.step
 
     def start_device_sampler(self) -> None:
-        """Begins to look at the GPUs of all processes."""
+        """Starts sampling the GPUs of all processes."""
         self._device_sampler = DeviceSampler.start()
 
     def close(self) -> None:
@@ -130,19 +129,19 @@ class Context:
             self._device_sampler.close()
 
     def add_device_metrics(self, metrics: dict[str, float | None]) -> None:
-        """Adds what the run's devices did since the step before; every rank calls it."""
+        """Adds device metrics since the previous step; called on every rank."""
         if self._device_sampler is None:
             return
         takes = self.world.gather(self._device_sampler.take())
         metrics.update(device_metrics(takes))
 
     def next_stage(self, stage: Stage) -> None:
-        """The stage is over: the next one begins behind its steps and problems."""
+        """Ends the stage: the next one continues after its steps and problems."""
         self.first_step = stage.first_step + stage.step
         self.first_problem = stage.first_problem + stage.problems_used
 
     def perform_with(self, do: str, perform: Callable[[Order], Any]) -> None:
-        """Registers who does an order."""
+        """Registers the handler of an order."""
         self._performers[do] = perform
 
     def _perform(self, order: Order) -> Any:

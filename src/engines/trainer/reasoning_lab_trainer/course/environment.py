@@ -1,4 +1,4 @@
-"""How several training processes meet."""
+"""Setup of several training processes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from .world import World, processes_of_environment
 
 
 def joined_world() -> World:
-    """All processes that torchrun or Ray started; alone where nobody did."""
+    """Connects all processes started by torchrun or Ray; a single one otherwise."""
     rank, size = processes_of_environment()
     world = World(rank, size)
     if size > 1:
         from accelerate import PartialState
 
-        # Sets up the collectives of training as the trainers of transformers find them.
+        # Sets up the collectives used by transformers trainers.
         PartialState(cpu=device_kind() == "cpu")
         world.join()
     return world

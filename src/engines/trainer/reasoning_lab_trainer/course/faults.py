@@ -1,4 +1,4 @@
-"""What an error of torch means to a person."""
+"""Explains torch errors to the user."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LACK_OF_MEMORY = re.compile(
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error is that of a device or machine without room; torch has no class for that of the processor."""
+    """Whether an error means out of memory on a device or the machine; torch has no class for CPU memory."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     return isinstance(error, RuntimeError) and LACK_OF_MEMORY.search(str(error)) is not None
 
 
 def out_of_memory(error: BaseException, recipe: dict[str, Any], stage: dict[str, Any], where: str) -> Failure:
-    """Says what to change in the recipe, the cheapest first."""
+    """Suggests recipe changes, cheapest first."""
     pytorch = recipe.get("pytorch") or {}
     advice: list[str] = []
     micro = pytorch.get("microBatch")
@@ -51,14 +51,14 @@ def out_of_memory(error: BaseException, recipe: dict[str, Any], stage: dict[str,
 
 
 def rows_of_update(stage: dict[str, Any]) -> int | None:
-    """Rows that one update of a stage learns from."""
+    """Rows per update of a stage."""
     if "prompts_per_step" in stage:
         return stage["prompts_per_step"] * stage["num_generations"] // stage.get("steps_per_generation", 1)
     return stage.get("batch_size")
 
 
 def described(error: BaseException) -> Failure:
-    """Any other error, as the last words of the trainer."""
+    """Any other error, as the final message of the trainer."""
     if isinstance(error, Failure):
         return error
     if isinstance(error, OSError) and error.errno == 28:

@@ -1,4 +1,4 @@
-"""Keeps what is done between updates from the random streams of training."""
+"""Isolates work between updates from the random streams of training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 
 def random_state() -> dict[str, Any]:
-    """State of every generator that training draws from, in the form that transformers' checkpoints have."""
+    """The state of every random generator used by training, in the format of transformers checkpoints."""
     state: dict[str, Any] = {
         "python": random.getstate(),
         "numpy": np.random.get_state(),
@@ -26,7 +26,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Puts back what `random_state` took."""
+    """Restores the state returned by `random_state`."""
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])
     torch.random.set_rng_state(state["cpu"])
@@ -38,7 +38,7 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 @contextmanager
 def fenced() -> Iterator[None]:
-    """What is done inside draws no number of training's streams."""
+    """Code inside does not consume random numbers of training."""
     state = random_state()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Where the driver's wishes are heard and done, on all ranks together."""
+"""Receives and carries out orders of the driver, on all ranks together."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ Decision = Literal["continue", "end-stage", "stop"]
 
 @dataclass
 class Verdict:
-    """How an exchange of orders ended."""
+    """The end of an exchange of orders."""
 
     decision: Decision
     hyperparameters: dict[str, float] = field(default_factory=dict)
-    """Those in force, with `continue`."""
+    """Values in effect, with `continue`."""
 
 
 class Gate:
-    """
-    Every rank passes it at the same places. Rank 0 asks the driver; what it wants is broadcast, and each rank does its
-    part. Nothing that is done here draws from the random streams of training.
+    """Every rank passes through it at the same places. Rank 0 asks the driver; orders are broadcast, and each rank
+    carries out its part. Nothing done here consumes random numbers of training.
     """
 
     def __init__(self, link: Link | None, world: World, perform: Callable[[Order], Any]) -> None:
@@ -38,9 +37,8 @@ class Gate:
         self._perform = perform
 
     def ask(self, method: str, params: dict[str, Any] | Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """
-        The driver's answer, on every rank. `params` counts on rank 0 alone, where a function is called for them. Raises
-        its Failure on all ranks.
+        """Sends a request to the driver and returns the reply on every rank. `params` is used on rank 0 only, and if it
+        is a function, called there. Raises the driver's Failure on all ranks.
         """
         answer: dict[str, Any] | None = None
         refusal: Failure | None = None
@@ -50,7 +48,7 @@ class Gate:
             except Failure as failure:
                 refusal = failure
             except Exception as unexpected:
-                # The other ranks wait for what comes now.
+                # The other ranks are waiting for a broadcast.
                 refusal = Failure("internal", f"{method} failed: {type(unexpected).__name__}: {unexpected}")
         if self._world.size > 1:
             told = self._world.broadcast(
@@ -64,11 +62,11 @@ class Gate:
         return answer if answer is not None else {}
 
     def pass_through(self, method: str, params: dict[str, Any] | Callable[[], dict[str, Any]]) -> Verdict:
-        """Asks by a method whose answer holds orders, and obeys them."""
+        """Sends a request whose reply contains orders, and obeys them."""
         return self.obey(self.ask(method, params).get("orders", []))
 
     def obey(self, orders: list[Order]) -> Verdict:
-        """Does what is wanted and asks for more, until it says how to go on."""
+        """Carries out orders and asks for more, until told how to continue."""
         while True:
             answers: list[dict[str, Any]] = []
             for order in orders:
@@ -90,7 +88,7 @@ class Gate:
             if failure.action is not None:
                 error["action"] = failure.action
         except Exception as unexpected:
-            # A client's wish that cannot be fulfilled must not end the training.
+            # A client request that fails must not end the training.
             traceback.print_exc(file=sys.stderr)
             error = {"reason": "internal", "message": f"{type(unexpected).__name__}: {unexpected}"}
         return {"id": order.get("id", 0), "error": error}

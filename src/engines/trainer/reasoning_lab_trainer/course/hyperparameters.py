@@ -1,4 +1,4 @@
-"""Changes of hyper-parameters while a stage runs."""
+"""Hyperparameter changes while a stage is running."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ ATTRIBUTES = {"epsilon": "epsilon_low"}
 
 
 class Hyperparameters:
-    """
-    Those of a trainer that may change between two generation batches. Only what differs from what is in force is
-    touched, so that being told the same again changes no bit.
+    """Trainer hyperparameters that may change between two generation batches. Only actual differences are applied, so
+    that repeating a change has no effect on results.
     """
 
     def __init__(self, trainer: Trainer) -> None:
@@ -21,7 +20,7 @@ class Hyperparameters:
         self._told: dict[str, float] = {}
 
     def apply(self, values: dict[str, float]) -> list[str]:
-        """Takes over `values`; sentences about what cannot be taken over."""
+        """Applies `values`; returns sentences about what cannot be applied."""
         refused: list[str] = []
         for name, value in values.items():
             if self._told.get(name) == value:
@@ -34,7 +33,7 @@ class Hyperparameters:
         return refused
 
     def _set_learning_rate(self, value: float) -> None:
-        """The peak rate: the schedule goes on as it would, from the place where it is."""
+        """Sets the peak rate: the schedule continues from its current position."""
         trainer = self._trainer
         scheduler = trainer.lr_scheduler
         if value == trainer.args.learning_rate and self._peak() == value:
@@ -86,7 +85,7 @@ class Hyperparameters:
         return None
 
     def _set_temperature(self, value: float) -> str | None:
-        """Of sampling and of the log-probabilities that the loss is made of."""
+        """Sets the temperature of sampling and of the log-probabilities in the loss."""
         trainer: Any = self._trainer
         if not hasattr(trainer, "generation_config") and not hasattr(trainer, "vllm_generation"):
             return "This stage does not sample."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open_policy(context: Context) -> Policy:
-    """Weights of the checkpoint where there is one, else of the recipe. Raises Failure."""
+    """Loads weights from the checkpoint if there is one, otherwise from the recipe. Raises Failure."""
     resume = context.assignment["resume"]
     folder = None if resume is None else resume["checkpoint"]
     try:
@@ -31,9 +31,8 @@ def open_policy(context: Context) -> Policy:
 
 
 def make_whole(context: Context, trainer: Any) -> None:
-    """
-    Puts a whole model in the place of one whose parts lie on all ranks: the next stage copies it, and lays it out anew.
-    Every rank calls it.
+    """Replaces a model sharded over all ranks by a whole one, which the next stage copies and shards anew. Called on
+    every rank.
     """
     policy, world = context.policy, context.world
     if not trainer.is_fsdp_enabled or trainer.accelerator.unwrap_model(trainer.model) is not policy.model:
@@ -44,7 +43,7 @@ def make_whole(context: Context, trainer: Any) -> None:
     own = fresh.state_dict()
     with torch.no_grad():
         for name in world.broadcast(sorted(trained) if world.main else None):
-            # One after the other, so that no rank holds all of it twice.
+            # One tensor at a time, so that no rank holds all of it twice.
             value = world.broadcast(trained[name].cpu() if world.main else None)
             own[name].copy_(value)
     policy.model = fresh

@@ -1,4 +1,4 @@
-"""From the first word to the last: what a training process does."""
+"""The main function of a training process."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from .world import World
 
 
 def run(link: Link | None, token: str, world: World) -> int:
-    """
-    Does what the driver assigns; every rank calls it, and rank 0 alone has a link. Returns the exit status: 0 where the
-    run is done or stopped, 2 for a failure that a person can do something about, 1 for a fault of the program.
+    """Carries out the assignment of the driver; called on every rank, but only rank 0 has a link. Returns the exit
+    status: 0 if the run is done or stopped, 2 for a failure that the user can fix, 1 for a program error.
     """
     try:
         assignment = begin(link, token, world)
         check_version()
-        # Everything is loaded now: an update may replace the folder that it is loaded from.
+        # Everything is loaded now, because an update may replace the installation folder.
         with loading():
             from .training import work
 
@@ -40,7 +39,7 @@ def run(link: Link | None, token: str, world: World) -> int:
 
 
 def begin(link: Link | None, token: str, world: World) -> Assignment:
-    """Introduces the trainer; the assignment is the same on every rank."""
+    """Introduces the trainer; returns the same assignment on every rank."""
     answer: Any = None
     failure: Failure | None = None
     if link is not None:
@@ -68,7 +67,7 @@ def begin(link: Link | None, token: str, world: World) -> Assignment:
 
 
 def last_words(link: Link | None, error: Exception) -> int:
-    """Tells driver and log why the trainer ends."""
+    """Reports to driver and log why the trainer ends."""
     failure = described(error)
     unexpected = failure is not error and failure.reason == "internal"
     stack = "".join(traceback.format_exception(error))

@@ -1,4 +1,4 @@
-"""One stage of a recipe, as the function that runs it gets it."""
+"""One stage of a recipe, as passed to the function that runs it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ class Stage:
     index: int
     type: str
     settings: dict[str, Any]
-    """Of the resolved recipe."""
+    """From the resolved recipe."""
     step: int
-    """Updates of this stage that were done when the trainer started: above 0 after a resume alone."""
+    """Updates of this stage done when the trainer started: above 0 only after a resume."""
     first_step: int
     """Updates of the run before this stage."""
     first_problem: int
-    """Place in the stream of training problems where the stage began."""
+    """Position in the stream of training problems where the stage started."""
     problems_used: int = 0
-    """Training problems that it has taken so far; the next stage begins behind them."""
+    """Training problems used so far; the next stage continues after them."""
 
     @property
     def steps(self) -> int:

@@ -1,4 +1,4 @@
-"""Where the time of a step goes."""
+"""Measures the phases of a step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 class Stopwatch:
-    """Seconds by phase, each counted once: a phase that begins inside another one is taken out of it."""
+    """Seconds by phase, each counted once: a nested phase is subtracted from the enclosing one."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -22,7 +22,7 @@ class Stopwatch:
         self._open.append(phase)
 
     def end(self) -> None:
-        # What a GPU was told to do in this phase belongs to it, though it may not be done yet.
+        # GPU work queued in this phase belongs to it, even if it has not finished yet.
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             torch.cuda.synchronize()
         self._account()
@@ -37,13 +37,13 @@ class Stopwatch:
             self.end()
 
     def take(self) -> dict[str, float]:
-        """Seconds since the last time, by phase."""
+        """Seconds since the last call, by phase."""
         self._account()
         seconds, self._seconds = self._seconds, {}
         return seconds
 
     def clear(self) -> None:
-        """Forgets what is open: of a step that was given up."""
+        """Discards open phases, for an aborted step."""
         self._open.clear()
 
     def _account(self) -> None:

@@ -1,4 +1,4 @@
-"""What a trainer does once it knows its assignment: open model and data, then stage after stage."""
+"""What a trainer does after receiving its assignment: opens model and data, then runs the stages."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NO_RECIPE: dict[str, Any] = {
     "template": {"prompt": "{prompt}", "think": None, "answer": None},
     "stages": [],
 }
-"""Of a checkpoint that lies in no run: as much as serving it needs."""
+"""For a checkpoint outside a run: enough to serve it."""
 
 
 def work(link: Link | None, world: World, assignment: Assignment) -> None:
-    """All that is assigned. Raises Failure, and RunStopped where the driver wanted no more."""
-    # The driver's folder is removed by the driver, even after this process was killed.
+    """Carries out the assignment. Raises Failure, and RunStopped if the driver wants no more."""
+    # The driver removes its folder, even after this process was killed.
     with TemporaryDirectory(prefix="reasoning-lab-", dir=os.environ.get(SCRATCH_VARIABLE)) as scratch:
         context = Context(link, world, assignment, Path(scratch))
         context.perform_with("checkpoint", lambda order: {"state": write_checkpoint(context, order["folder"])})
@@ -46,7 +46,7 @@ def work(link: Link | None, world: World, assignment: Assignment) -> None:
 
 
 def train(context: Context) -> None:
-    """All stages of the recipe, from where the run was left."""
+    """Runs all stages of the recipe, from where the run was left."""
     stages = context.recipe["stages"]
     check_stages(context.recipe)
     check_device(context.recipe)
@@ -71,9 +71,9 @@ def train(context: Context) -> None:
 
 
 def serve(context: Context) -> None:
-    """Answers orders for the policy until the driver wants no more."""
+    """Answers policy requests until the driver wants no more."""
     context.recipe = context.recipe or NO_RECIPE
-    # Nobody asks what judges it.
+    # Rewards are not needed.
     context.policy = open_policy(context)
     if not getattr(context.policy.model, "is_quantized", False):
         context.policy.model.to(torch.device(device_kind()))
@@ -82,7 +82,7 @@ def serve(context: Context) -> None:
 
 
 def check_device(recipe: dict[str, Any]) -> None:
-    """Raises Failure `unavailable` where the recipe names a GPU and there is none."""
+    """Raises Failure `unavailable` if the recipe requires a GPU and there is none."""
     asked = recipe.get("device", "auto")
     found = device_kind()
     if asked in ("auto", "cpu", found):
@@ -95,7 +95,7 @@ def check_device(recipe: dict[str, Any]) -> None:
 
 
 def open_models(context: Context) -> None:
-    """Policy and heads: weights of the checkpoint where there is one, else of the recipe."""
+    """Loads policy and heads: weights from the checkpoint if there is one, otherwise from the recipe."""
     context.policy = open_policy(context)
     resume = context.assignment["resume"]
     if resume is not None:
@@ -113,13 +113,13 @@ def ready_params(context: Context) -> dict[str, Any]:
 
 
 def stages_left(context: Context, stages: list[dict[str, Any]]) -> Iterator[Stage]:
-    """The stages that are still to do; each begins where the one before has ended."""
+    """The remaining stages; each starts where the previous one ended."""
     resume = context.assignment["resume"]
     first = 0 if resume is None else resume["stage"]["index"]
     state = {} if resume is None else resume["state"]
     context.memory = dict(state.get("memory") or {})
     ended = (state.get("stage") or {}).get("index", first) < first
-    # Written at the very end of a stage: the driver names the next one, the state is of the one before.
+    # Written at the very end of a stage: the driver names the next stage, but the state belongs to the previous one.
     context.tokens = context.tokens_before = int(state.get("tokens" if ended else "tokensBefore") or 0)
     context.first_problem = int(state.get("firstProblem") or 0) + (int(state.get("problemsUsed") or 0) if ended else 0)
     context.first_step = 0 if resume is None else resume["step"] - resume["stage"]["step"]

@@ -1,4 +1,4 @@
-"""With what and on what the trainer computes."""
+"""Versions and devices used by the trainer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGES = ("torch", "trl", "transformers", "accelerate", "datasets", "peft", "v
 
 
 def versions(own: str) -> dict[str, str]:
-    """What the numbers of a run depend on."""
+    """Versions that affect the numbers of a run."""
     known = {"python": platform.python_version(), "reasoning-lab-trainer": own}
     known |= {package: found for package in PACKAGES if (found := installed(package)) is not None}
     if torch.version.cuda is not None and torch.cuda.is_available():
@@ -32,7 +32,7 @@ def installed(package: str) -> str | None:
 
 
 def device_kind() -> Literal["cpu", "cuda", "mps"]:
-    """What training computes on: what torch finds, unless accelerate was told to use the processor."""
+    """The training device: what torch finds, unless accelerate was told to use the CPU."""
     if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
         return "cpu"
     if torch.cuda.is_available():

@@ -12,13 +12,12 @@ import torch.distributed as dist
 T = TypeVar("T")
 
 PATIENCE = timedelta(days=30)
-"""Of messages among ranks: a paused run waits for people, not for a network."""
+"""Timeout of messages between ranks: a paused run waits for people, not for a network."""
 
 
 class World:
-    """
-    All processes of the run. What ranks tell each other goes through gloo, beside the collectives of training: it needs
-    no GPU, and no watchdog ends a run that is paused.
+    """All processes of the run. Messages between ranks use gloo, separate from the collectives of training: it needs no
+    GPU, and no watchdog ends a paused run.
     """
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
@@ -31,12 +30,12 @@ class World:
         return self.rank == 0
 
     def join(self) -> None:
-        """Meets the other processes; every rank calls it once, after accelerate has set up theirs."""
+        """Connects to the other processes; called once on every rank, after accelerate has set up its own groups."""
         if self.size > 1:
             self._group = dist.new_group(backend="gloo", timeout=PATIENCE)
 
     def broadcast(self, value: T | None = None) -> T:
-        """What rank 0 passes, on every rank."""
+        """Returns the value passed by rank 0, on every rank."""
         if self.size == 1:
             return value
         box = [value]
@@ -44,7 +43,7 @@ class World:
         return box[0]
 
     def gather(self, value: T) -> list[T]:
-        """What every rank passes, in their order; on other ranks than 0 an empty list."""
+        """Returns the values passed by all ranks, in order; an empty list on ranks other than 0."""
         if self.size == 1:
             return [value]
         box: list[Any] | None = [None] * self.size if self.main else None
@@ -52,11 +51,11 @@ class World:
         return box or []
 
     def barrier(self) -> None:
-        """Returns when every rank is here."""
+        """Returns once every rank has arrived."""
         self.gather(None)
         self.broadcast()
 
 
 def processes_of_environment() -> tuple[int, int]:
-    """Rank and number of the processes that torchrun or Ray started; (0, 1) where nobody did."""
+    """Rank and number of the processes started by torchrun or Ray; (0, 1) otherwise."""
     return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))

@@ -1,1 +1,1 @@
-"""What is trained on: problems, pairs, labelled steps, a teacher's completions."""
+"""Training data: problems, pairs, labeled steps, completions of a teacher."""

@@ -10,7 +10,7 @@ from .split import prompt_key
 
 
 def number_text(value: int | float) -> str:
-    """A number as JavaScript writes it, for magnitudes from 1e-6 up to 1e21."""
+    """Formats a number as JavaScript does, for magnitudes from 1e-6 up to 1e21."""
     if isinstance(value, int) and abs(value) <= 2**53:
         return str(value)
     text = format(Decimal(repr(float(value))), "f")
@@ -18,7 +18,7 @@ def number_text(value: int | float) -> str:
 
 
 def gold_text(answer: Any) -> str | None:
-    """The answer as text; None: there is none that could be compared."""
+    """Returns the answer as text; None if it cannot be compared."""
     if isinstance(answer, bool):
         return "true" if answer else "false"
     if isinstance(answer, str):

@@ -1,4 +1,4 @@
-"""Prompts and completions of a file: texts, or messages."""
+"""Prompts and completions of a file: strings, or messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cells:
         return Failure("invalid", f"{place}, {message}.", action)
 
     def column(self, numbered: Numbered, role: str, name: str) -> Any:
-        """The cell of a column that must be there."""
+        """Returns the cell of a required column."""
         if name not in numbered.row:
             others = ", ".join(list(numbered.row)[:8]) or "none"
             raise self.fault(
@@ -32,7 +32,7 @@ class Cells:
         return numbered.row[name]
 
     def said(self, numbered: Numbered, role: str, name: str) -> Prompt:
-        """A text that is not empty, or messages with role and content."""
+        """Returns a nonempty string, or messages with role and content."""
         value = self.column(numbered, role, name)
         if isinstance(value, str):
             if not value.strip():

@@ -1,4 +1,4 @@
-"""The hash and the random stream that decide splits and orders: `src/base/random.ts`, number for number."""
+"""The hash and random stream that determine splits and orders, identical to `src/base/random.ts`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MASK = 0xFFFFFFFF
 
 
 def mix32(h: int) -> int:
-    """32-bit finaliser of MurmurHash3."""
+    """32-bit finalizer of MurmurHash3."""
     h = ((h ^ (h >> 16)) * 0x85EBCA6B) & MASK
     h = ((h ^ (h >> 13)) * 0xC2B2AE35) & MASK
     return h ^ (h >> 16)
 
 
 def hash_text(text: str, seed: int = 0) -> int:
-    """FNV-1a over the bytes of UTF-16 (low byte first), with a final mix."""
+    """FNV-1a over UTF-16 bytes (low byte first), with a final mix."""
     h = (0x811C9DC5 ^ seed) & MASK
     for byte in text.encode("utf-16-le", "surrogatepass"):
         h = ((h ^ byte) * 0x01000193) & MASK
@@ -28,7 +28,7 @@ def hash_text(text: str, seed: int = 0) -> int:
 
 
 def hash_texts(texts: Sequence[str], seed: int = 0) -> np.ndarray:
-    """`hash_text` of each text, uint32: byte by byte over many texts at a time."""
+    """`hash_text` of each text, uint32: vectorized byte by byte over many texts."""
     coded = [text.encode("utf-16-le", "surrogatepass") for text in texts]
     order = sorted(range(len(coded)), key=lambda i: len(coded[i]))
     out = np.empty(len(coded), dtype=np.uint32)
@@ -40,7 +40,7 @@ def hash_texts(texts: Sequence[str], seed: int = 0) -> np.ndarray:
             table[row, : lengths[row]] = np.frombuffer(coded[i], dtype=np.uint8)
         h = np.full(len(places), (0x811C9DC5 ^ seed) & MASK, dtype=np.uint32)
         for at in range(table.shape[1]):
-            # Sorted by length: the texts that are still going on are the last ones.
+            # Sorted by length: the texts that are not finished are the last ones.
             first = int(np.searchsorted(lengths, at, side="right"))
             h[first:] = (h[first:] ^ table[first:, at]) * np.uint32(0x01000193)
         h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
@@ -99,7 +99,7 @@ class Epochs:
         self._order: list[int] = []
 
     def at(self, index: int) -> int:
-        """The row that is the index-th."""
+        """The row at a position."""
         epoch, place = divmod(index, self._rows)
         if epoch != self._epoch:
             self._order = Random(*self._seeds, "epoch", epoch).shuffle(list(range(self._rows)))

@@ -1,7 +1,6 @@
-"""
-`python -m reasoning_lab_trainer.data.hub_rows ID --out FILE`: rows of a dataset of the hub as JSONL, in their order.
+"""`python -m reasoning_lab_trainer.data.hub_rows ID --out FILE`: writes rows of a Hub dataset as JSONL, in order.
 
-Standard output has one JSON object a line: {"rows"} as it goes, at the end {"rows", "whole"} or {"failure"}.
+Standard output has one JSON object per line: {"rows"} as progress, finally {"rows", "whole"} or {"failure"}.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine that has access, and
 
 
 def write_rows(source: Source, limit: int, out: Path, tell: Callable[[int], None]) -> tuple[int, bool]:
-    """
-    Writes at most `limit` rows (0: all of them). Returns how many, and whether that is the whole split. They are read
-    as they come, so that a few rows of a large dataset are soon there; without a network, from what was downloaded
-    before.
+    """Writes at most `limit` rows (0: all). Returns their number, and whether that is the whole split. Rows are
+    streamed, so that the first rows of a large dataset are available soon; without a network, previously downloaded
+    data is used.
     """
     count = 0
     whole = True
@@ -74,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         say({"rows": rows, "whole": whole})
         return 0
     except Failure as failure:
-        # What is said of models, whose folder may be named, is not what helps here.
+        # The advice for models, to name a folder, does not apply here.
         action = ELSEWHERE if failure.reason == "unavailable" else failure.action
         told = {"reason": failure.reason, "message": failure.message}
         say({"failure": told if action is None else {**told, "action": action}})

@@ -1,4 +1,4 @@
-"""Pairs of a better and a worse completion, of `dpo` and `reward-model`."""
+"""Preference pairs for `dpo` and `reward-model`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..course.context import Context
 
 PairRow = dict[str, Any]
-"""`prompt`, `chosen`, `rejected`: all texts or all messages, as TRL takes them."""
+"""`prompt`, `chosen`, `rejected`: all strings or all messages, as accepted by TRL."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,13 @@ class Pairs:
     name: str
     training: list[PairRow]
     held_out: list[PairRow]
-    """Never trained on: a share of the prompts, by their hash."""
+    """Held out: a share of the prompts, by hash."""
 
 
 def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
-    """
-    The pairs of a resolved stage. Prompts stand as the policy sees them; with a chat template a text is the user's
-    message. Without a prompt column the texts are whole, which only a reward model takes (`prompted`: False). Raises
-    what `read_rows` raises, and `invalid` naming file, row and column.
+    """Reads the pairs of a resolved stage. Prompts are as seen by the policy; with a chat template, a string is the
+    user message. Without a prompt column, texts are whole, which only a reward model accepts (`prompted`: False).
+    Raises what `read_rows` raises, and `invalid` with file, row and column.
     """
     source = Source(spec["path"], None, spec["split"])
     numbered = read_rows(source)
@@ -45,7 +44,7 @@ def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
         raise Failure(
             "invalid", f"{source.name}: both completions of every pair are identical.", "Correct the columns."
         )
-    # Two equal completions teach nothing, and their accuracy would be counted as wrong.
+    # Two identical completions have no gradient, and would count as inaccurate.
     pairs = [pair for pair in pairs if pair["chosen"] != pair["rejected"]]
     if same > 0:
         context.alert("warning", f"{source.name}: left out {same} pairs with identical completions.")
@@ -64,7 +63,7 @@ def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
 
 
 def key_of(pair: PairRow) -> str:
-    """What decides on which side a pair falls: its prompt; of whole texts the better one."""
+    """The text that decides the split of a pair: its prompt; for whole texts, the better one."""
     prompt: Prompt = pair["prompt"] or pair["chosen"]
     return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
 
@@ -97,7 +96,7 @@ def _assistant(text: Prompt) -> list[dict[str, str]]:
 
 
 def _shared(chosen: Prompt, rejected: Prompt) -> tuple[Prompt, Prompt, Prompt]:
-    """Whole conversations: what both begin with is the prompt."""
+    """Whole conversations: the common prefix is the prompt."""
     same = 0
     while same < min(len(chosen), len(rejected)) - 1 and chosen[same] == rejected[same]:
         same += 1

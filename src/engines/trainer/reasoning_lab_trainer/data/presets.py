@@ -1,4 +1,4 @@
-"""How rows of known datasets are read: `src/core/dataset/presets.ts`, whose table lies here as `presets.json`."""
+"""Formats of known datasets: `src/core/dataset/presets.ts`, whose table is exported to `presets.json`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 Reading = Literal["columns", "hashes", "boxed", "code", "countdown"]
 
 MISSING = object()
-"""Of a part that a row does not have."""
+"""Marks a part that a row does not have."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Columns:
 
     @staticmethod
     def of(dataset: dict[str, Any]) -> Columns:
-        """Of a resolved `dataset` of a recipe."""
+        """From the resolved `dataset` of a recipe."""
         preset = dataset.get("preset")
         reading: Reading = "columns" if preset is None else presets()[preset]["reading"]
         return Columns(dataset["prompt"], dataset["answer"], dataset["solution"], reading)
 
     @property
     def needed(self) -> list[tuple[str, str]]:
-        """Role and name of the columns that every row must have."""
+        """Roles and names of required columns."""
         roles = [("prompt", self.prompt), ("answer", self.answer)]
         return roles[:1] if self.reading == "code" else roles
 
@@ -42,7 +42,7 @@ def presets() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Parts:
-    """What the roles of a row hold, as it stands; `MISSING` where there is nothing."""
+    """Values of the roles in a row, unchanged; `MISSING` if absent."""
 
     prompt: Any
     answer: Any
@@ -51,10 +51,9 @@ class Parts:
 
 
 def cell(row: Any, column: str) -> Any:
-    """
-    What a row holds in a column: the field of that name; else what the names between dots lead to, through objects
-    and lists ("reward_model.ground_truth", "messages.0.content"); `MISSING`: nothing. The embedded engine has the
-    same rule.
+    """Returns the value of a column in a row: the field with that name, otherwise the value reached by its dot-
+    separated path through objects and lists ("reward_model.ground_truth", "messages.0.content"); `MISSING` if there is
+    none. The embedded engine uses the same rule.
     """
     if column in row:
         return row[column]
@@ -75,7 +74,9 @@ _ASKING = ("system", "developer", "user")
 
 
 def prompt_of_messages(value: Any) -> Any:
-    """A prompt of messages as one text: what system and user say, a blank line between; other values as they are."""
+    """Joins a prompt of messages into one text: the system and user messages, separated by a blank line; other values
+    are returned unchanged.
+    """
     if not isinstance(value, list) or not value:
         return value
     for message in value:
@@ -91,7 +92,7 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 
 
 def row_parts(row: dict[str, Any], columns: Columns) -> Parts:
-    """Prompt, answer and solution of a row that has the columns that are needed."""
+    """Returns prompt, answer and solution of a row that has the required columns."""
     prompt = cell(row, columns.prompt)
     answer = cell(row, columns.answer)
     solution = cell(row, columns.solution)

@@ -1,4 +1,4 @@
-"""The problems of a run: the driver's, or those of a file or hub dataset that is read here."""
+"""The problems of a run: from the driver, or from a file or Hub dataset that is read here."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from .source import Numbered, Source, plain, read_rows, word_of_place
 from .split import held_out, prompt_key
 
 CHUNK = 4096
-"""Problems of one request to the driver."""
+"""Max problems per request to the driver."""
 
 AHEAD = 512
-"""So many training problems are asked for at once: a batch is some tens."""
+"""Training problems requested at once; a batch uses a few dozen."""
 
 
 class Problems(ABC):
-    """Where a run's problems come from. The n-th training problem is always the same, so a cursor is one number."""
+    """The source of a run's problems. The n-th training problem is always the same, so a cursor is one number."""
 
     total: int | None
-    """Training problems of an epoch; None: they never run out."""
+    """Training problems per epoch; None: unlimited."""
 
     @abstractmethod
     def training(self, start: int, count: int) -> list[Problem]:
-        """Those at places `start` up to `start + count` of the stream; rows come in epochs, each shuffled anew."""
+        """Problems at positions `start` up to `start + count` of the stream; rows come in epochs, each shuffled anew."""
 
     @abstractmethod
     def held_out(self, count: int) -> list[Problem]:
-        """The first `count` of a fixed list that no seed changes; fewer where there are fewer."""
+        """The first `count` of a fixed list that does not depend on a seed; fewer if there are fewer."""
 
 
 class DriverProblems(Problems):
-    """Asked of the driver; every rank must ask for the same at the same time."""
+    """Problems requested from the driver; every rank must request the same at the same time."""
 
     def __init__(self, ask: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
         self._ask = ask
         self._held_out: list[Problem] = []
         self._window: list[Problem] = []
         self._start = 0
-        """Place of the first problem of the window."""
+        """Position of the first problem in the window."""
         self.total = self._part("training", 0, 0)["total"]
 
     def _part(self, split: str, start: int, count: int) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class DriverProblems(Problems):
         return self._window[first : first + count]
 
     def _fetched(self, start: int, count: int) -> list[Problem]:
-        """At least `count`: where they are large the driver gives fewer at once."""
+        """Fetches at least `count`: if problems are large, the driver returns fewer at once."""
         found: list[Problem] = []
         while len(found) < count:
             wanted = min(CHUNK, max(count, AHEAD) - len(found))
@@ -78,7 +78,7 @@ class DriverProblems(Problems):
 
 
 class RowProblems(Problems):
-    """The rows of a dataset, in the embedded engine's own order."""
+    """The rows of a dataset, in the same order as in the embedded engine."""
 
     def __init__(self, name: str, training: Sequence[Problem], held: Sequence[Problem], seed: int) -> None:
         if not training or not held:
@@ -111,7 +111,7 @@ class _Read:
 
 
 def read_problems(source: Source, columns: Columns) -> list[_Read]:
-    """All problems of a source. Raises what `read_rows` raises, and `invalid` with the first row that is none."""
+    """Reads all problems of a source. Raises what `read_rows` raises, and `invalid` for the first bad row."""
     return [_read(numbered, source, columns) for numbered in read_rows(source)]
 
 
@@ -163,9 +163,8 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
 
 
 def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: float) -> tuple[list, list]:
-    """
-    Training and held-out problems: those of a held-out file if there is one (their prompts leave the training rows),
-    else a share by the hash of the prompt. The held-out side has each prompt once.
+    """Splits training and held-out problems: by the held-out file if there is one (its prompts are removed from the
+    training rows), otherwise by a hash of the prompt. The held-out side contains each prompt once.
     """
     if held_rows is None:
         tests = held_out([row.key for row in rows], share)
@@ -175,7 +174,7 @@ def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: 
         tests = [row.key in keys for row in rows]
         candidates = list(held_rows)
     unique: dict[str, _Read] = {}
-    # As in TypeScript: of equal prompts the first row counts, at the place of the last.
+    # As in TypeScript: of equal prompts the first row counts, at the position of the last.
     for row in reversed(candidates):
         unique[row.key] = row
     training = [row.problem for row, test in zip(rows, tests, strict=True) if not test]
@@ -183,13 +182,13 @@ def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: 
 
 
 def sources_of(dataset: dict[str, Any]) -> tuple[Source, Source | None]:
-    """Where the problems of a resolved recipe lie, and those that are held out."""
+    """Sources of the problems of a resolved recipe, and of its held-out ones."""
     source = Source(dataset["path"], dataset.get("config"), dataset.get("split") or "train")
     named = dataset.get("heldOut")
     if named is None:
         return source, None
     held = Source(named)
-    # Beside an id of the hub a bare word is one of its splits.
+    # With a Hub id, a bare word is one of its splits.
     if source.on_hub and held.kind is None and "/" not in named:
         return source, Source(source.path, source.config, named)
     return source, held
@@ -208,7 +207,7 @@ def open_row_problems(recipe: dict[str, Any]) -> RowProblems:
 
 
 def problems_hash(problems: RowProblems) -> str:
-    """SHA-256 of all problems, so that two runs can be told to have had the same data."""
+    """SHA-256 of all problems, which shows whether two runs used the same data."""
     digest = hashlib.sha256()
     for side in (problems._training, problems.held_out(problems.held_out_total)):
         for problem in side:

@@ -1,4 +1,4 @@
-"""Rows of a file or of a dataset of the hub, as they are."""
+"""Rows of a file or a Hub dataset, unchanged."""
 
 from __future__ import annotations
 
@@ -39,39 +39,38 @@ csv.field_size_limit(2**31 - 1)
 @dataclass(frozen=True)
 class Source:
     path: str
-    """A file, or an id of the hub."""
+    """A file path, or a Hub id."""
     config: str | None = None
     split: str = "train"
 
     @property
     def kind(self) -> str | None:
-        """Of a file, by its name; None: it has no ending that is known."""
+        """File format by extension; None if unknown."""
         found = _NAME.search(self.path)
         return found.group(1).lower() if found else None
 
     @property
     def on_hub(self) -> bool:
-        # Paths of this machine are absolute in a resolved recipe.
+        # Local paths are absolute in a resolved recipe.
         return self.kind is None and _HUB.match(self.path) is not None
 
     @property
     def name(self) -> str:
-        """For sentences."""
+        """Name for messages."""
         return f"{self.path} ({self.split})" if self.on_hub else self.path
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """A row and where it stands: a line of a text file, else its number; both from 1."""
+    """A row with its position: a line of a text file, otherwise its number; both 1-based."""
 
     number: int
     row: Row
 
 
 def read_rows(source: Source) -> list[Numbered]:
-    """
-    All rows of a source. Raises `missing`, `invalid` (empty, unreadable, unknown ending; naming the line where a line
-    is at fault), `unavailable` (the hub cannot be reached) and `denied`.
+    """Reads all rows of a source. Raises `missing`, `invalid` (empty, unreadable, unknown extension; with the line, if
+    a line is at fault), `unavailable` (the Hub is unreachable) and `denied`.
     """
     rows = _from_hub(source) if source.on_hub else _from_file(source)
     if not rows:
@@ -80,7 +79,7 @@ def read_rows(source: Source) -> list[Numbered]:
 
 
 def word_of_place(source: Source) -> str:
-    """How a row's number is called."""
+    """The word for a row's position."""
     return "line" if source.kind in ("jsonl", "txt") else "row"
 
 
@@ -123,7 +122,7 @@ def _from_file(source: Source) -> list[Numbered]:
 
 
 def _from_folder(path: Path, split: str) -> list[Numbered]:
-    """A folder that `save_to_disk` of Hugging Face datasets wrote, or one of Parquet files."""
+    """A folder written by `save_to_disk` of Hugging Face datasets, or one of Parquet files."""
     try:
         if (path / "dataset_dict.json").is_file():
             names = json.loads(read_regular(path / "dataset_dict.json", 1 << 20)).get("splits", [])
@@ -136,7 +135,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
             path = path / split
         if (path / "state.json").is_file():
             return _numbered(saved_rows(path))
-        # As partsTable.ts has it: a test set is not trained on because it lies in the same folder.
+        # As in partsTable.ts: a test set in the same folder must not be trained on.
         parquet = [file for file in path.iterdir() if file.suffix.lower() == ".parquet" and file.name[0] not in "._"]
         files = sorted(parquet, key=lambda file: file.name)
         sets = list(dict.fromkeys(_PART.sub("", file.stem) for file in files))
@@ -229,7 +228,7 @@ def _of_json(text: str, path: Path) -> list[Numbered]:
 
 
 def _of_csv(text: str, path: Path, delimiter: str) -> list[Numbered]:
-    """Cells stay texts: "007" is no number."""
+    """Cells remain strings: "007" is not a number."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[Numbered] = []
     names: list[str] | None = None
@@ -265,7 +264,7 @@ def _from_hub(source: Source) -> list[Numbered]:
         loaded = datasets.load_dataset(source.path, name=source.config, split=source.split)
     except Exception as error:
         raise hub_dataset_failure(error, source) from error
-    # The hub's files are decoded already; its cache is the person's own.
+    # Hub files are decoded already, and the cache belongs to the user.
     return _numbered(loaded.with_format("arrow")[:].to_pylist())
 
 
@@ -293,7 +292,7 @@ def hub_dataset_failure(error: Exception, source: Source) -> Failure:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: what JSON lacks becomes a text, and numbers that are none become null."""
+    """Converts a value to JSON: unsupported values become strings, and non-finite numbers become null."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Which rows are held out: `src/core/dataset/split.ts`, row for row."""
+"""Which rows are held out, identical to `src/core/dataset/split.ts`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .hashing import hash_texts
 
 _SEED = 0x5EED
 
-# White space as JavaScript has it, which is not Python's.
+# Whitespace as defined by JavaScript, which differs from Python's.
 _SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _SPACE_RUN = re.compile(f"[{_SPACES}]+")
 
@@ -21,5 +21,5 @@ def prompt_key(prompt: str) -> str:
 
 
 def held_out(keys: Sequence[str], share: float) -> list[bool]:
-    """Of each key whether its problem is never trained on: a hash of it, the same in every run and on every machine."""
+    """Whether the problem of each key is held out, by a hash of the key; the same in every run and on every machine."""
     return [bool(value < share * 4294967296) for value in hash_texts(keys, _SEED)]

@@ -1,4 +1,4 @@
-"""Solutions whose steps are labelled right or wrong, of `process-reward-model`."""
+"""Solutions with labeled steps, for `process-reward-model`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ FORM = 'Write {"prompt", "completions": [steps], "labels": [true, false or 0 to 
 class Steps:
     name: str
     training: list[dict[str, Any]]
-    """`prompt`, `completions` (texts of the steps) and `labels` (whether each is right), as TRL takes them."""
+    """`prompt`, `completions` (step texts) and `labels` (whether each is correct), as accepted by TRL."""
     held_out: list[dict[str, Any]]
 
 
 def open_steps(context: Context, spec: dict[str, Any]) -> Steps:
-    """
-    The labelled steps of a resolved stage; prompts stand as the policy sees them. TRL learns two classes: a label
-    between 0 and 1 counts as right from 0.5 on, which is told. Raises what `read_rows` raises, and `invalid` naming
+    """Reads the labeled steps of a resolved stage; prompts are as seen by the policy. TRL learns two classes: a label
+    between 0 and 1 counts as correct from 0.5 on, which is reported. Raises what `read_rows` raises, and `invalid` with
     file and line.
     """
     source = Source(spec["path"])

@@ -1,4 +1,4 @@
-"""Rows of Parquet and Arrow files. What they decode to is bounded before it is made."""
+"""Rows of Parquet and Arrow files, with limits checked before decoding."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..regular_file import open_regular
 from .limits import ROW_BYTES, decoded_bytes
 
 BATCH = 1024
-"""Rows that are decoded at a time."""
+"""Rows decoded at a time."""
 
 
 def parquet_rows(path: Path) -> list[dict[str, Any]]:
-    """All rows of a Parquet file. Raises `unsupported` where they are far more than the file holds."""
+    """Reads all rows of a Parquet file. Raises `unsupported` if they decode to far more than the file size."""
     with open_regular(path) as file:
         size = path.stat().st_size
         most = decoded_bytes(size)
@@ -31,11 +31,11 @@ def parquet_rows(path: Path) -> list[dict[str, Any]]:
         texts: set[str] = set()
         for group in range(metadata.num_row_groups):
             chunks = [metadata.row_group(group).column(i) for i in range(metadata.num_columns)]
-            # A run of one number has any number of values in a few bytes.
+            # A run of one number represents any number of values in a few bytes.
             if sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in chunks) > most:
                 raise _too_large(path, most, size)
             texts |= {c.path_in_schema for c in chunks if c.physical_type == "BYTE_ARRAY" and c.has_dictionary_page}
-        # Texts stay in their dictionary until they have been counted.
+        # Strings stay dictionary-encoded until they have been counted.
         reader = pq.ParquetFile(file, read_dictionary=sorted(texts))
         return [
             row for batch in _within(reader.iter_batches(batch_size=BATCH), path, size) for row in batch.to_pylist()
@@ -43,12 +43,12 @@ def parquet_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def arrow_rows(path: Path) -> list[dict[str, Any]]:
-    """All rows of an Arrow file, with a footer or without. Raises `unsupported` for compressed ones."""
+    """Reads all rows of an Arrow file, with or without a footer. Raises `unsupported` for compressed ones."""
     return [row for batch in _stream(path) for row in batch.to_pylist()]
 
 
 def saved_rows(path: Path) -> list[dict[str, Any]]:
-    """All rows of a folder that `save_to_disk` wrote."""
+    """Reads all rows of a folder written by `save_to_disk`."""
     for file in sorted(path.glob("*.arrow")):
         for _ in _stream(file):
             pass
@@ -60,7 +60,7 @@ def _stream(path: Path) -> Iterator[pa.RecordBatch]:
     open_regular(path).close()
     _refuse_compressed(path)
     with pa.memory_map(str(path)) as source:
-        # A writer puts as many rows into a batch as it likes.
+        # A writer may put any number of rows into a batch.
         batches = (part for batch in _batches(source) for part in _parts(batch))
         yield from _within(batches, path, path.stat().st_size)
 
@@ -75,7 +75,7 @@ def _batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
 
 
 def _has_footer(source: pa.NativeFile) -> bool:
-    """Whether it has the file format: the messages of a stream behind a magic number."""
+    """Whether it has the file format: the messages of a stream after a magic number."""
     source.seek(0)
     magic = source.read(6) == b"ARROW1"
     source.seek(0)
@@ -107,7 +107,7 @@ def _too_large(path: Path, most: int, size: int) -> Failure:
 
 
 def size_of(array: pa.Array) -> int:
-    """Bytes of the values that an array stands for, each text counted wherever it occurs."""
+    """Bytes of the values of an array, counting each text wherever it occurs."""
     kind = array.type
     if len(array) == 0 or pa.types.is_null(kind):
         return 8 * len(array)
@@ -126,7 +126,7 @@ def size_of(array: pa.Array) -> int:
     if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
         return 8 * len(array) + size_of(array.flatten())
     if "view" in str(kind) or "run_end" in str(kind):
-        # They name the same bytes as often as they like.
+        # They can refer to the same bytes any number of times.
         raise pa.ArrowNotImplementedError(f"columns of type {kind} are not supported")
     return max(8 * len(array), array.nbytes)
 
@@ -137,7 +137,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _refuse_compressed(path: Path) -> None:
-    """`datasets` never compresses; what a buffer unpacks to is known only once it is unpacked."""
+    """`datasets` never compresses, and the decompressed size of a buffer is only known afterwards."""
     try:
         with pa.memory_map(str(path)) as source:
             compressed = any(_is_compressed(message) for message in _messages(source))
@@ -155,8 +155,7 @@ def _messages(source: pa.NativeFile) -> Iterator[pa.Message]:
 
 
 def _is_compressed(message: pa.Message) -> bool:
-    """
-    Looks into the flatbuffer of a message (Message.fbs): the header of Message, and in it the compression of
+    """Inspects the flatbuffer of a message (Message.fbs): the header of Message, and in it the compression of
     RecordBatch, which is the data of DictionaryBatch.
     """
     data = message.metadata.to_pybytes()
@@ -170,7 +169,7 @@ def _is_compressed(message: pa.Message) -> bool:
 
 
 def _table(data: bytes, table: int, field: int) -> int | None:
-    """Place of the table in a field of a table of a flatbuffer; None: it has none."""
+    """Position of a table referenced by a flatbuffer table field; None if absent."""
     entries = table - struct.unpack_from("<i", data, table)[0]
     slot = 4 + 2 * field
     if slot >= struct.unpack_from("<H", data, entries)[0]:

@@ -1,4 +1,4 @@
-"""A teacher's completions, of `distill`."""
+"""Completions of a teacher, for `distill`."""
 
 from __future__ import annotations
 
