@@ -1,4 +1,4 @@
-"""The one error class that reaches people."""
+"""The one error class shown to users."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Reason = Literal[
     "cancelled",
     "internal",
 ]
-"""Why something could not be done; the same closed union as in `src/base/failure.ts`."""
+"""Failure reasons; the same closed union as in `src/base/failure.ts`."""
 
 reasons: frozenset[str] = frozenset(get_args(Reason))
 
 
 class Failure(Exception):
-    """A sentence that says what and where (`message`), and one that says what to do about it (`action`)."""
+    """A sentence on what failed and where (`message`), and one on what to do about it (`action`)."""
 
     def __init__(self, reason: Reason, message: str, action: str | None = None) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class Failure(Exception):
         self.action = action
 
     def __reduce__(self) -> tuple[type[Failure], tuple[Reason, str, str | None]]:
-        # Workers of a cluster hand it on.
+        # Pickled by cluster workers.
         return (type(self), (self.reason, self.message, self.action))
 
     def __str__(self) -> str:

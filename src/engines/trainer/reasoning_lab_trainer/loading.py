@@ -1,4 +1,4 @@
-"""Loading the packages that training needs."""
+"""Loads the packages needed for training."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """
-    No garbage is looked for meanwhile: imports make a million objects that stay, and to look through them again and
-    again takes a sixth of the time.
+    """Disables garbage collection meanwhile: imports create a million permanent objects, and scanning them repeatedly
+    takes a sixth of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

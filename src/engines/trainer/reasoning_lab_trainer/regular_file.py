@@ -1,4 +1,4 @@
-"""Files that a recipe or a person names: read without waiting for a pipe."""
+"""Opens files named in a recipe or by the user, without blocking on a pipe."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .failure import Failure
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A file for reading. Raises `missing`, `denied`, and `invalid` for a pipe, a device or a folder."""
+    """Opens a file for reading. Raises `missing`, `denied`, and `invalid` for a pipe, a device or a folder."""
 
     def opener(name: str, flags: int) -> int:
-        # A pipe without a writer would be waited for, and so would the stop of the run.
+        # Opening a pipe without a writer would block, and so would the stop of the run.
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
     try:
@@ -34,7 +34,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path, largest: int) -> bytes:
-    """A whole file. Raises what `open_regular` raises, and `unsupported` where it is larger than so many bytes."""
+    """Reads a whole file. Raises what `open_regular` raises, and `unsupported` if it exceeds the size limit."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > largest:

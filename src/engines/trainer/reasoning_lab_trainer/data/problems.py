@@ -32,7 +32,7 @@ class Problems(ABC):
 
     @abstractmethod
     def training(self, start: int, count: int) -> list[Problem]:
-        """Problems at positions `start` up to `start + count` of the stream; rows come in epochs, each shuffled anew."""
+        """Problems `start` up to `start + count` of the stream; rows come in epochs, each shuffled anew."""
 
     @abstractmethod
     def held_out(self, count: int) -> list[Problem]:

@@ -23,10 +23,9 @@ class TeacherRow:
 
 
 def open_teacher(context: Context, spec: dict[str, Any], scored: bool) -> tuple[list[TeacherRow], str]:
-    """
-    The rows of a resolved stage, and their name. A prompt that is a text is put like a problem, by the recipe's
-    template. `scored`: the answer column must be there. Raises what `read_rows` raises, and `invalid` naming file, row
-    and column.
+    """Returns the rows of a resolved stage, and their name. A string prompt is put into the template of the recipe,
+    like a problem. `scored`: whether the answer column is required. Raises what `read_rows` raises, and `invalid` with
+    file, row and column.
     """
     source = Source(spec["path"], None, spec["split"])
     cells = Cells(source, "data")

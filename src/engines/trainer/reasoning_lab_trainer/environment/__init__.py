@@ -1,1 +1,1 @@
-"""What a Python environment has: looked at without the trainer's own packages."""
+"""Inspects a Python environment without the trainer's own packages."""

@@ -41,15 +41,15 @@ PACKAGES = (
     "uv",
     "pip",
 )
-"""Names on the package index whose versions are reported."""
+"""Package index names whose versions are reported."""
 
 IMPORT_SECONDS = 120.0
-"""Default time limit of each import, in seconds: on a cold disk torch alone takes half a minute."""
+"""Default time limit per import, in seconds: from a cold disk, torch alone takes half a minute."""
 
 
 def main() -> None:
-    """Prints the report, or with `--in-child` does what one child does."""
-    # The folder of this file holds modules that are none of the environment's.
+    """Prints the report or, with `--in-child`, does the work of one child process."""
+    # The folder of this file contains modules that do not belong to the environment.
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.getcwd()) != here]
     arguments = sys.argv[1:]
@@ -57,7 +57,7 @@ def main() -> None:
     if arguments[:1] == ["--in-child"]:
         result = torch_facts() if arguments[1] == "--torch" else import_name(arguments[1])
         write(out, result)
-        # What a package has started (threads, servers) has no say in how this ends.
+        # Threads and servers started by a package must not affect how this process ends.
         os._exit(0)
     names = [arguments[i + 1] for i, argument in enumerate(arguments[:-1]) if argument == "--import"]
     seconds = float(arguments[arguments.index("--seconds") + 1]) if "--seconds" in arguments else IMPORT_SECONDS
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def report(names: list[str], torch: bool, seconds: float) -> dict[str, object]:
-    """The whole report. `names` are imported, each within `seconds`; with `torch`, torch is asked for its devices."""
+    """The whole report. `names` are imported, each within `seconds`; with `torch`, the devices of torch are listed."""
     versions, broken = package_versions()
     imports: dict[str, object] = {}
     facts = None
@@ -98,7 +98,7 @@ def report(names: list[str], torch: bool, seconds: float) -> dict[str, object]:
 
 
 def package_versions() -> tuple[dict[str, str | None], dict[str, str]]:
-    """Version of each known package or None, and the errors of metadata that cannot be read."""
+    """Versions of known packages (or None), and errors of unreadable metadata."""
     versions: dict[str, str | None] = dict.fromkeys(PACKAGES)
     broken: dict[str, str] = {}
     try:
@@ -114,19 +114,19 @@ def package_versions() -> tuple[dict[str, str | None], dict[str, str]]:
 
 
 def installed_version(metadata: ModuleType, name: str) -> tuple[str | None, str | None]:
-    """Version and error of one package; both None where it is not installed."""
+    """Version and error of one package; both None if it is not installed."""
     try:
         found = metadata.version(name)
     except metadata.PackageNotFoundError:
         return None, None
-    except Exception as error:  # whatever is wrong in there
+    except Exception as error:  # Whatever is wrong there.
         return None, one_line(error)
-    # A folder of metadata without its file has no version.
+    # A metadata folder without its file has no version.
     return (found, None) if isinstance(found, str) and found else (None, "its metadata has no version")
 
 
 def can_find(module: str) -> bool:
-    """Whether a module of the standard library is installed: some systems leave parts out."""
+    """Whether a standard library module is installed: some systems omit parts."""
     try:
         from importlib.util import find_spec
 
@@ -136,7 +136,7 @@ def can_find(module: str) -> bool:
 
 
 def bundled_pip() -> str | None:
-    """The version of pip that a new virtual environment gets; None where it gets none."""
+    """The pip version that a new virtual environment gets; None if it gets none."""
     try:
         import ensurepip
 
@@ -146,7 +146,7 @@ def bundled_pip() -> str | None:
 
 
 def in_child(what: str, seconds: float) -> tuple[dict[str, object], dict[str, object] | None]:
-    """Runs this file with `--in-child` and gives what came of it, and for torch its facts."""
+    """Runs this file with `--in-child`; returns the result and, for torch, its facts."""
     started = time.monotonic()
     command = [sys.executable, os.path.abspath(__file__), "--in-child", what]
     environment = dict(os.environ, HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
@@ -189,7 +189,7 @@ def import_name(name: str) -> dict[str, object]:
 
 
 def torch_facts() -> dict[str, object]:
-    """What torch says of its build and of the devices that it sees."""
+    """Build and visible devices of torch."""
     try:
         import torch
     except BaseException as error:
@@ -214,7 +214,7 @@ def torch_facts() -> dict[str, object]:
         if facts["cuda"] is not None or facts["rocm"] is not None:
             look_at_gpus(torch, facts)
         elif not facts["mpsAvailable"]:
-            facts["bf16"] = True  # Every processor computes it, though few do so quickly.
+            facts["bf16"] = True  # Every CPU supports it, though few do so quickly.
     except BaseException as error:
         facts["cudaError"] = one_line(error)
     try:
@@ -225,7 +225,7 @@ def torch_facts() -> dict[str, object]:
 
 
 def look_at_gpus(torch: object, facts: dict[str, object]) -> None:
-    """Fills `gpus` and `bf16`, or `cudaError` with why there are none."""
+    """Fills `gpus` and `bf16`, or `cudaError` with the reason why there are none."""
     cuda = torch.cuda  # type: ignore[attr-defined]
     if not facts["cudaAvailable"]:
         try:
@@ -248,28 +248,28 @@ def look_at_gpus(torch: object, facts: dict[str, object]) -> None:
 
 
 def own_output() -> int:
-    """A descriptor that is standard output's, which from now on is standard error: packages print when imported."""
+    """Duplicates standard output and redirects it to standard error, because packages print on import."""
     out = os.dup(1)
     os.dup2(2, 1)
     return out
 
 
 def write(descriptor: int, value: object) -> None:
-    """Writes the one object."""
+    """Writes the one JSON object."""
     data = json.dumps(value).encode("utf-8")
     while data:
         data = data[os.write(descriptor, data) :]
 
 
 def one_line(error: BaseException) -> str:
-    """`ImportError: no such file`, in one line of bounded length."""
+    """`ImportError: no such file`, on one line of limited length."""
     words = " ".join(str(error).split())
     name = type(error).__name__
     return (name + ": " + words if words else name)[:500]
 
 
 def last_line(output: bytes) -> str:
-    """The last line with words in it of what a process said."""
+    """The last nonempty line of a process's output."""
     lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     return lines[-1][:300] if lines else ""
 

@@ -1,4 +1,4 @@
-"""The devices that this process computes on, as torch has them."""
+"""The devices used by this process, according to torch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class UsedDevice:
 
 
 def used_devices() -> list[UsedDevice]:
-    """Devices on which this process holds memory, and its current one; none without a GPU.
+    """Devices on which this process holds memory, and its current one; empty without a GPU.
 
-    A process sees all GPUs of its machine and computes on some: one of several training processes on its own, a model
-    that is spread over GPUs on all of these.
+    A process sees all GPUs of its machine and uses some: each of several training processes its own, a model
+    distributed over GPUs all of these.
     """
     import torch
 
@@ -31,7 +31,7 @@ def used_devices() -> list[UsedDevice]:
 
 
 def take_peaks(ordinal: int) -> tuple[float, float]:
-    """Most bytes that torch had in tensors, and that it held in all, on a device since the last call; begins anew."""
+    """Peak bytes in tensors, and peak reserved bytes, on a device since the last call; resets them."""
     import torch
 
     peaks = (float(torch.cuda.max_memory_allocated(ordinal)), float(torch.cuda.max_memory_reserved(ordinal)))

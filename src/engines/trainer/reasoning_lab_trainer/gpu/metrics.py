@@ -1,4 +1,4 @@
-"""Readings of all processes as metrics of a step."""
+"""Combines the readings of all processes into metrics of a step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_DEVICES = 64
 
 
 class DeviceTake(TypedDict, total=False):
-    """What one process saw of one device since it was last asked; what it did not see is not there."""
+    """What one process observed on one device since the last call; unobserved fields are absent."""
 
     uuid: str
     #: Bytes, the largest seen.
@@ -33,11 +33,10 @@ _OWN = ("memory_peak", "memory_reserved")
 
 
 def device_metrics(takes: Iterable[Iterable[DeviceTake]]) -> dict[str, float]:
-    """`gpu/<i>/<what>` of the takes of all processes, in the order of ranks.
+    """Returns `gpu/<i>/<what>` from the takes of all processes, in rank order.
 
-    Devices are numbered in the order in which ranks name them, so that number and rank agree where each process has
-    one. A device that several processes share is there once: what was seen of it is the largest of what they saw, what
-    torch holds is added up.
+    Devices are numbered in the order in which ranks report them, so that number and rank agree if each process has one.
+    A device shared by several processes appears once: observations are combined by max, torch memory by sum.
     """
     devices: dict[str, dict[str, float]] = {}
     for take in (device for takes_of_rank in takes for device in takes_of_rank):

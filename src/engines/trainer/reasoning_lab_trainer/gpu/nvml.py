@@ -1,4 +1,4 @@
-"""NVIDIA's management library, by nvidia-ml-py: what one device does now."""
+"""NVIDIA's management library, through nvidia-ml-py: the current state of a device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reading:
-    """One look at a device; None: the device does not tell."""
+    """A reading of a device; None: not supported by the device."""
 
     #: Bytes in use by all programs, and bytes that there are.
     memory_used: float | None
@@ -31,7 +31,7 @@ class NvmlDevice:
         self._handle = handle
 
     def read(self) -> Reading:
-        """Looks once. What a device does not have (the utilization of a slice of a GPU) is None, not a failure."""
+        """Takes one reading. Unsupported values (such as the utilization of a GPU slice) are None, not errors."""
         nvml, handle = self._nvml, self._handle
         memory = self._tell(lambda: nvml.nvmlDeviceGetMemoryInfo(handle))
         busy = self._tell(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu)
@@ -55,14 +55,14 @@ class NvmlDevice:
 
 
 class Nvml:
-    """The library, once it is there; several may be open at once, since it counts them."""
+    """The initialized library; several instances may be open, because it counts them."""
 
     def __init__(self, nvml: Any) -> None:
         self._nvml = nvml
 
     @classmethod
     def open(cls) -> Nvml | None:
-        """None where the package is not installed, or no driver is."""
+        """Returns None if the package or the driver is not installed."""
         try:
             import pynvml
         except ImportError:
@@ -74,7 +74,7 @@ class Nvml:
         return cls(pynvml)
 
     def device(self, uuid: str) -> NvmlDevice | None:
-        """The device of a UUID as torch tells it: without a prefix, of a whole device or of a slice of one (MIG)."""
+        """The device with a UUID as reported by torch: without a prefix, for a whole device or a slice of one (MIG)."""
         handle = self._handle(f"GPU-{uuid}") or self._handle(f"MIG-{uuid}")
         return None if handle is None else NvmlDevice(self._nvml, handle)
 

@@ -1,4 +1,4 @@
-"""Looks at the devices of this process now and then, in a thread of its own."""
+"""Samples the devices of this process in a background thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTERVAL = 1.0
 
 @dataclass
 class _Seen:
-    """Readings of one device since the last take, as far as they matter."""
+    """Readings of one device since the last take, in aggregated form."""
 
     memory_used: list[float] = field(default_factory=list)
     memory_total: list[float] = field(default_factory=list)
@@ -49,11 +49,11 @@ class _Seen:
 
 
 class DeviceSampler:
-    """Samples the devices of this process until it is closed. Without any it does nothing and costs nothing.
+    """Samples the devices of this process until closed. Without devices it does nothing and costs nothing.
 
-    Training never waits for it: the thread asks the driver about once a second, outside of Python's lock, and `take`
-    only hands over what the thread has found. A step that is shorter than the interval may find nothing; then its
-    metrics have no samples, and those of a later one do.
+    Training never waits for it: the thread queries the driver about once a second, without holding the GIL, and `take`
+    only returns what the thread has found. A step shorter than the interval may have no samples; a later step then has
+    them.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class DeviceSampler:
         interval: float = INTERVAL,
         peaks: Callable[[int], tuple[float, float]] | None = take_peaks,
     ) -> None:
-        """`peaks` tells what torch held on a device since it was last asked; None: not to be told."""
+        """`peaks` returns what torch held on a device since the last call; None: not reported."""
         self._devices = list(devices)
         self._peaks = peaks
         self._interval = interval
@@ -75,17 +75,17 @@ class DeviceSampler:
         self._handles: list[tuple[str, NvmlDevice]] = [(uuid, handle) for uuid, handle in handles if handle is not None]
         self._thread: threading.Thread | None = None
         if self._handles:
-            # It must not keep a process alive that ends by an exception.
+            # It must not keep alive a process that ends by an exception.
             self._thread = threading.Thread(target=self._run, name="gpu-sampler", daemon=True)
             self._thread.start()
 
     @classmethod
     def start(cls) -> DeviceSampler:
-        """Of the devices that torch uses now: to be called when the weights are where they stay."""
+        """Samples the devices that torch uses now; call it when the weights are in their final place."""
         return cls(used_devices())
 
     def take(self) -> list[DeviceTake]:
-        """What happened on each device of this process since the last take; empty without a GPU."""
+        """Observations of each device of this process since the last take; empty without a GPU."""
         with self._lock:
             seen, self._seen = self._seen, {device.uuid: _Seen() for device in self._devices}
         takes = []
@@ -97,7 +97,7 @@ class DeviceSampler:
         return takes
 
     def close(self) -> None:
-        """Ends the thread; waits for the look that it is at."""
+        """Stops the thread, after its current reading."""
         self._end.set()
         if self._thread is not None:
             self._thread.join(timeout=5)

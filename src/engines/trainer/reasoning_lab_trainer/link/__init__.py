@@ -1,1 +1,1 @@
-"""The connection to the driver: the trainer asks, the driver answers."""
+"""The connection to the driver: the trainer sends requests, the driver replies."""

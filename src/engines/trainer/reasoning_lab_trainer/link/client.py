@@ -1,4 +1,4 @@
-"""Requests to the driver, one after the other."""
+"""Requests to the driver, one at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GONE = "The driver is gone."
 
 
 class Link:
-    """The one connection of a trainer: `call` returns when the driver has done what was asked for."""
+    """The connection of a trainer: `call` returns when the driver has completed the request."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
@@ -21,9 +21,7 @@ class Link:
         self._writing = Lock()
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """
-        The driver's result. Raises the Failure that it answered with, and `unavailable` where it is gone.
-        """
+        """Returns the driver's result. Raises the Failure in its reply, and `unavailable` if the driver is gone."""
         self._last += 1
         self._write({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
         while True:
@@ -31,7 +29,7 @@ class Link:
             if answer is None:
                 raise Failure("unavailable", GONE)
             if answer.get("id") != self._last or "method" in answer:
-                # Notifications, and what nobody waits for.
+                # Notifications, and unexpected replies.
                 continue
             if answer.get("error") is not None:
                 raise failure_of(answer["error"], method)
@@ -39,7 +37,7 @@ class Link:
             return result if isinstance(result, dict) else {}
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
-        """Something without an answer, of any thread. Raises Failure `unavailable` where the driver is gone."""
+        """Sends a notification, from any thread. Raises Failure `unavailable` if the driver is gone."""
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def _write(self, message: dict[str, Any]) -> None:
@@ -55,7 +53,7 @@ class Link:
 
 
 def failure_of(error: Any, method: str) -> Failure:
-    """What the `error` of a JSON-RPC answer says."""
+    """Converts the `error` of a JSON-RPC reply."""
     error = error if isinstance(error, dict) else {}
     data = error.get("data")
     data = data if isinstance(data, dict) else {}

@@ -9,34 +9,34 @@ from typing import Any, Protocol
 from ..failure import Failure
 
 HEADER_BYTES = 8192
-"""Longest header that is read; a peer that sends more speaks something else."""
+"""Max header size; a peer that sends more speaks another protocol."""
 
 MESSAGE_BYTES = 1 << 31
-"""Longest message: a generation batch with its tokens is some megabytes, so this is a peer gone wrong."""
+"""Max message size: a generation batch with tokens has some megabytes, so a larger message is an error of the peer."""
 
 CHUNK_BYTES = 1 << 20
 
 
 class ByteStream(Protocol):
-    """What a socket and a named pipe have in common."""
+    """The common interface of sockets and named pipes."""
 
     def read(self, most: int) -> bytes:
-        """Up to `most` bytes, at least one; none where the peer is gone."""
+        """Reads up to `most` bytes, at least one; empty if the peer is gone."""
         ...
 
     def write(self, data: bytes) -> None:
-        """All of `data`."""
+        """Writes all of `data`."""
         ...
 
     def close(self) -> None: ...
 
 
 class Written(str):
-    """A parameter of a request that is JSON already: what is large is written beside the training."""
+    """A request parameter that is already JSON: large values are serialized in parallel with training."""
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """A message with its header."""
+    """Encodes a message with its header."""
     params = message.get("params") or {}
     ready = {name: value for name, value in params.items() if isinstance(value, Written)}
     if ready:
@@ -49,13 +49,13 @@ def encode(message: dict[str, Any]) -> bytes:
     try:
         body = text.encode()
     except UnicodeEncodeError:
-        # A lone half of a surrogate pair, as JSON may hold one but UTF-8 may not.
+        # A lone surrogate, which JSON may contain but UTF-8 may not.
         body = json.dumps(json.loads(text), separators=(",", ":")).encode()
     return b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 def as_json(value: Any) -> str:
-    """The text of a value. Numbers that are not finite become null: JSON has no word for them."""
+    """Serializes a value. Non-finite numbers become null, because JSON cannot represent them."""
     try:
         return written(value)
     except ValueError:
@@ -67,7 +67,7 @@ def written(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same with None in the place of numbers that are not finite."""
+    """The same value with None instead of non-finite numbers."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -78,14 +78,14 @@ def finite(value: Any) -> Any:
 
 
 class MessageReader:
-    """Takes messages off a stream, however their bytes arrive."""
+    """Reads messages from a stream, however their bytes arrive."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._buffer = bytearray()
 
     def read(self) -> dict[str, Any] | None:
-        """The next message; None where the peer is gone. Raises Failure `corrupt`."""
+        """The next message; None if the peer is gone. Raises Failure `corrupt`."""
         while (end := self._buffer.find(b"\r\n\r\n")) < 0:
             if len(self._buffer) > HEADER_BYTES:
                 raise Failure("corrupt", "The driver sent an invalid message.")
@@ -113,7 +113,7 @@ class MessageReader:
 
 
 def content_length(header: bytes) -> int:
-    """Bytes of the body that a header announces. Raises Failure `corrupt`."""
+    """The body size declared in a header. Raises Failure `corrupt`."""
     for line in header.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length" and value.strip().isdigit():

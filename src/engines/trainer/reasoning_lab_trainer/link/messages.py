@@ -1,4 +1,4 @@
-"""What goes over the link, as `src/protocol/trainerLink.ts` has it."""
+"""Messages of the link, as in `src/protocol/trainerLink.ts`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCRATCH_VARIABLE = "REASONING_LAB_TRAINER_SCRATCH"
 
 
 class Problem(TypedDict):
-    """One problem, before any template."""
+    """A problem, before a template is applied."""
 
     index: int
     prompt: str
@@ -28,7 +28,7 @@ class RunName(TypedDict):
 
 
 class StagePlace(TypedDict):
-    """`step`: updates of this stage that are done."""
+    """`step`: number of updates of this stage so far."""
 
     index: int
     step: int
@@ -49,7 +49,7 @@ class Column(TypedDict):
 
 
 class Assignment(TypedDict):
-    """What the trainer has to begin with."""
+    """The initial assignment of the trainer."""
 
     mode: Literal["train", "serve"]
     run: RunName
@@ -61,7 +61,7 @@ class Assignment(TypedDict):
 
 
 Order = dict[str, Any]
-"""`do` names it; see `orderSchema`."""
+"""`do` selects the order; see `orderSchema`."""
 
 
 class ScoreRow(TypedDict, total=False):

@@ -38,7 +38,7 @@ NORM_EPSILON = 1e-5
 
 
 class LabConfig(PreTrainedConfig):
-    """Sizes of the model, by the names that Hugging Face's tools read."""
+    """Model sizes, under the names that Hugging Face tools read."""
 
     model_type = "reasoning-lab"
     keys_to_ignore_at_inference: ClassVar[list[str]] = ["past_key_values"]
@@ -172,7 +172,7 @@ class LabPreTrainedModel(PreTrainedModel):
         Deviations as in `src/engines/embedded/model/parameters.ts`: 1/sqrt(inputs), and 1/sqrt(2 layers inputs) where a
         block writes into the residual stream (Radford et al. 2019, section 2.3); 0.02 for embeddings and output.
         """
-        # Only what lies in a module itself may be touched here: the loader asks module by module which weights it has.
+        # Only the module's own weights may be changed here: the loader checks module by module which weights it has.
         if isinstance(module, LabNorm):
             nn.init.ones_(module.weight)
         elif isinstance(module, (nn.Embedding, nn.Linear)):
@@ -182,7 +182,7 @@ class LabPreTrainedModel(PreTrainedModel):
 
 
 def places(attention_mask: torch.Tensor, tokens: int) -> torch.Tensor:
-    """Place of each of the last `tokens` tokens among those that the mask [rows, all tokens] shows, padding aside."""
+    """Position of each of the last `tokens` tokens among those in the mask [rows, all tokens], without padding."""
     return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)[:, -tokens:]
 
 
@@ -224,7 +224,7 @@ class LabModel(LabPreTrainedModel):
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         tokens = inputs_embeds.shape[1]
-        # Positions are absolute, so padding on the left must not count: trainers give a mask and no positions.
+        # Positions are absolute, so left padding must not count: trainers pass a mask and no positions.
         explicit = position_ids
         if position_ids is None:
             if attention_mask is not None and attention_mask.dim() == 2:
@@ -237,7 +237,7 @@ class LabModel(LabPreTrainedModel):
             inputs_embeds=inputs_embeds,
             attention_mask=attention_mask,
             past_key_values=past_key_values,
-            # Those that were given may say where packed sequences begin.
+            # Explicit positions may mark the starts of packed sequences.
             position_ids=explicit,
         )
         hidden = inputs_embeds + self.embed_positions(position_ids)
@@ -311,19 +311,19 @@ class LabForCausalLM(LabPreTrainedModel, GenerationMixin):
 
 
 _LOSS_OPTIONS = frozenset({"num_items_in_batch", "shift_labels", "ignore_index"})
-"""Keyword arguments of the loss, which attention must not see."""
+"""Keyword arguments of the loss, which must not reach attention."""
 
 
 class LabForSequenceClassification(GenericForSequenceClassification, LabPreTrainedModel):
-    """One number for a whole sequence: a reward model."""
+    """One number per sequence: a reward model."""
 
 
 class LabForTokenClassification(GenericForTokenClassification, LabPreTrainedModel):
-    """Classes of each token: a process reward model."""
+    """Classes per token: a process reward model."""
 
 
 def register() -> None:
-    """Makes the classes known to Hugging Face's loaders; can be called again."""
+    """Registers the classes with Hugging Face loaders; idempotent."""
     AutoConfig.register(LabConfig.model_type, LabConfig, exist_ok=True)
     AutoModel.register(LabConfig, LabModel, exist_ok=True)
     AutoModelForCausalLM.register(LabConfig, LabForCausalLM, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Models that value texts, made from a policy: one number for a whole text, or one for each of its steps."""
+"""Scoring models derived from a policy: one number per text, or per step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HeadName = Literal["reward-model", "process-reward-model"]
 
 _CLASSES = {
     "reward-model": (AutoModelForSequenceClassification, "SEQ_CLS", 1),
-    # Of a step: wrong and right.
+    # Step classes: wrong and correct.
     "process-reward-model": (AutoModelForTokenClassification, "TOKEN_CLS", 2),
 }
 
@@ -31,9 +31,8 @@ _CLASSES = {
 def make_head(
     policy: Policy, name: HeadName, recipe: dict[str, Any], folder: Path | None = None
 ) -> PreTrainedModel | PeftModel:
-    """
-    A model of the policy's own layers, copied, with a new output; with its trained weights from `folder`, which
-    `save_head` has written. Raises `unsupported` where transformers has no such model of the architecture.
+    """A copy of the policy's own layers with a new output; with trained weights from `folder`, if written by
+    `save_head`. Raises `unsupported` if transformers has no such model for the architecture.
     """
     loader, task, labels = _CLASSES[name]
     lora = (recipe.get("pytorch") or {}).get("lora")
@@ -69,9 +68,8 @@ def save_head(
     folder: Path,
     state_dict: dict[str, torch.Tensor] | None = None,
 ) -> None:
-    """
-    Writes a head that Hugging Face's `from_pretrained` opens. One with adapters is written merged, because its
-    trunk lies nowhere else, and its adapters beside it, for a resume.
+    """Writes a head that Hugging Face's `from_pretrained` can open. One with adapters is written merged, because its
+    trunk is stored nowhere else, with its adapters beside it for a resume.
     """
     tokenizer.save_pretrained(folder)
     if isinstance(model, PeftModel):

@@ -1,4 +1,4 @@
-"""Checkpoints of the embedded engine, whose weights are `LabForCausalLM`'s under other names."""
+"""Checkpoints of the embedded engine, whose weights are those of `LabForCausalLM` under other names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BLOCK_MATRICES = {
 
 
 def names(layers: int) -> list[tuple[str, str, bool]]:
-    """Name there, name here, and whether it lies transposed: matrices there are [inputs, outputs]."""
+    """Name there, name here, and whether it is transposed: matrices there are [inputs, outputs]."""
     found = [(there, here, False) for there, here in _TRUNK.items()]
     for layer in range(layers):
         prefix, own = f"blocks.{layer}.", f"model.layers.{layer}."
@@ -85,9 +85,8 @@ def _shape(folder: Path) -> dict[str, int]:
 
 
 def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> LabForCausalLM:
-    """
-    The policy of a checkpoint of the embedded engine, in evaluation mode on the CPU.
-    Raises `corrupt` for damaged files and `mismatch` for weights of other shapes.
+    """Loads the policy of an embedded-engine checkpoint, in evaluation mode on the CPU. Raises `corrupt` for damaged
+    files and `mismatch` for weights of other shapes.
     """
     config = config_of(_shape(folder))
     try:
@@ -112,7 +111,7 @@ def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> Lab
 
 
 def save_lab_weights(model: LabForCausalLM, file: Path) -> None:
-    """The weights as the embedded engine's `model.safetensors`: its names, its layout, f32."""
+    """Saves the weights as `model.safetensors` of the embedded engine: its names and layout, f32."""
     own = model.state_dict()
     tensors = {
         there: (own[here].t() if transposed else own[here]).float().contiguous().cpu()

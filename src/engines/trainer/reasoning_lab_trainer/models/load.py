@@ -1,4 +1,4 @@
-"""Opens the policy of a run: a new model, a folder, a hub id, or a checkpoint."""
+"""Opens the policy of a run: a new model, a folder, a Hub id, or a checkpoint."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .tokenizer import first_line, lab_tokenizer, load_tokenizer, set_chat_templ
 ADAPTERS = "adapter_config.json"
 
 NO_LIMIT = 1_048_576
-"""Context of a model whose configuration names none."""
+"""Context of a model whose configuration declares none."""
 
 
 def load_policy(
     recipe: dict[str, Any], new_model: dict[str, Any] | None, device: torch.device, checkpoint: str | None = None
 ) -> Policy:
-    """
-    The policy of a resolved recipe, on the CPU (quantized ones: on the device): weights of `checkpoint` where one is
-    given, else of the recipe's model. `new_model` is the assignment's `newModel`. Every error is a Failure.
+    """Loads the policy of a resolved recipe on the CPU (quantized ones: on the device): weights from `checkpoint` if
+    given, otherwise from the model of the recipe. `new_model` is `newModel` of the assignment. Every error is a
+    Failure.
     """
     model_spec: dict[str, Any] = recipe["model"]
     template = PromptTemplate.of(recipe)
@@ -73,7 +73,7 @@ def load_policy(
 
 
 def context_of(config: PreTrainedConfig) -> int:
-    """Longest sequence in tokens that a model takes."""
+    """Max sequence length of a model, in tokens."""
     text = config.get_text_config()
     for key in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
         value = getattr(text, key, None)
@@ -83,28 +83,28 @@ def context_of(config: PreTrainedConfig) -> int:
 
 
 def _make(new_model: dict[str, Any], seed: int) -> PreTrainedModel:
-    """A new model; its weights depend on sizes and seed alone."""
+    """A new model, whose weights depend only on sizes and seed."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return LabForCausalLM(config_of(new_model["shape"]))
 
 
 def _open_lab(path: str, recipe: dict[str, Any], device: torch.device) -> PreTrainedModel:
-    """The policy of a checkpoint of the embedded engine."""
+    """The policy of an embedded-engine checkpoint."""
     model = load_lab_checkpoint(Path(path), weights_dtype(recipe, precision_of(recipe, device)))
     _set_attention(model, recipe, device)
     return model
 
 
 def _set_attention(model: PreTrainedModel, recipe: dict[str, Any], device: torch.device) -> None:
-    """Of the embedded engine's architecture; its heads may be too narrow for flash attention: only when asked."""
+    """For the embedded engine's architecture, whose heads may be too narrow for flash attention: only on request."""
     asked = (recipe.get("pytorch") or {}).get("attention", "auto")
     if asked != "auto":
         model.set_attn_implementation(attention_of(recipe, device, precision_of(recipe, device)))
 
 
 def _open(path: str, revision: str | None, recipe: dict[str, Any], device: torch.device) -> PreTrainedModel:
-    """The causal language model of a folder or hub id; one with adapters gets them back."""
+    """The causal language model of a folder or Hub id, including its adapters, if any."""
     adapter = Path(path) / ADAPTERS
     if not adapter.is_file():
         return _open_whole(path, revision, recipe, device)
@@ -177,7 +177,7 @@ def _read_config(path: str, revision: str | None) -> PreTrainedConfig:
 
 
 def _check_class(config: PreTrainedConfig, path: str) -> None:
-    """Raises `mismatch` for anything but a model that continues text."""
+    """Raises `mismatch` for anything but a causal language model."""
     named = config.architectures or []
     generates = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
     wrong = named and not any(name.endswith(generates) for name in named)
@@ -191,7 +191,7 @@ def _check_class(config: PreTrainedConfig, path: str) -> None:
 
 
 def _quantization(recipe: dict[str, Any], dtype: torch.dtype) -> BitsAndBytesConfig | None:
-    """Of QLoRA (Dettmers et al. 2023): 4-bit NormalFloat with double quantization, computing in `dtype`."""
+    """QLoRA quantization (Dettmers et al. 2023): 4-bit NormalFloat, double quantization, computing in `dtype`."""
     kind = ((recipe.get("pytorch") or {}).get("lora") or {}).get("quantize", "none")
     if kind == "none":
         return None
@@ -235,7 +235,7 @@ def _open_whole(path: str, revision: str | None, recipe: dict[str, Any], device:
         raise _load_failure(error, path) from error
     missing = sorted(report.get("missing_keys") or [])
     if missing:
-        # They would be random numbers, and nobody would know.
+        # They would silently be random numbers.
         raise Failure(
             "mismatch",
             f"The weights of {path} lack {len(missing)} tensors of the model, such as {missing[0]}.",
@@ -298,7 +298,7 @@ def lora_config(lora: dict[str, Any], task: str) -> LoraConfig:
         lora_alpha=lora["alpha"],
         lora_dropout=lora["dropout"],
         target_modules=lora["targets"],
-        # The new output of a head is trained as a whole, by peft's own choice.
+        # peft trains the new output of a head as a whole.
         exclude_modules=None if task == "CAUSAL_LM" else ["score", "classifier"],
         task_type=task,
     )

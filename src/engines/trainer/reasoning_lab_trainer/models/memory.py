@@ -1,4 +1,4 @@
-"""Whether a model can fit at all, before its weights are read."""
+"""Checks whether a model can fit at all, before its weights are loaded."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ GIB = 2**30
 
 
 def parameters_of(config: PreTrainedConfig) -> int:
-    """Number of parameters of the model of a configuration; makes no tensor."""
+    """Number of parameters for a configuration, without creating tensors."""
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def least_bytes(parameters: int, recipe: dict[str, Any]) -> int:
-    """
-    What weights, gradients and AdamW's moments take at the least: 16 bytes a parameter in f32; of a model under
-    adapters the frozen weights alone. Activations come on top.
+    """Min memory of weights, gradients and AdamW moments: 16 bytes per parameter in f32; with adapters, the frozen
+    weights only. Excludes activations.
     """
     lora = (recipe.get("pytorch") or {}).get("lora")
     if lora is None:
@@ -32,7 +31,7 @@ def least_bytes(parameters: int, recipe: dict[str, Any]) -> int:
 
 
 def total_bytes(device: torch.device) -> int | None:
-    """Memory of the device; None where it cannot be told."""
+    """Memory of the device; None if unknown."""
     if device.type == "cuda":
         return torch.cuda.get_device_properties(device).total_memory
     if device.type == "cpu" and hasattr(os, "sysconf"):
@@ -41,7 +40,7 @@ def total_bytes(device: torch.device) -> int | None:
 
 
 def check_memory(config: PreTrainedConfig, recipe: dict[str, Any], device: torch.device, what: str) -> None:
-    """Raises `full` for a model whose weights and optimiser alone are larger than the device's memory."""
+    """Raises `full` if weights and optimizer alone exceed the memory of the device."""
     total = total_bytes(device)
     if total is None:
         return

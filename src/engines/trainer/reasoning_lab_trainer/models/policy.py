@@ -1,4 +1,4 @@
-"""The policy: a model, its tokenizer, and how problems are put to it."""
+"""The policy: a model, its tokenizer, and the template of its problems."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from .template import PromptTemplate
 
 ADAPTER = "default"
-"""Name of the adapter that is trained, as TRL expects it."""
+"""Name of the trained adapter, as expected by TRL."""
 
 
 @dataclass
 class Policy:
     model: PreTrainedModel | PeftModel
-    """Stages may put another one in its place: TRL wraps some."""
+    """Stages may replace it: TRL wraps some models."""
     tokenizer: PreTrainedTokenizerBase
     template: PromptTemplate
     name: str
-    """For sentences: the path, or "a new model"."""
+    """Name for messages: the path, or "a new model"."""
     context: int
-    """Longest sequence in tokens."""
+    """Max sequence length in tokens."""
 
     @property
     def parameters(self) -> int:
@@ -37,13 +37,12 @@ class Policy:
 
     @property
     def adapted(self) -> bool:
-        """Whether low-rank adapters are trained in place of all weights."""
+        """Whether low-rank adapters are trained instead of all weights."""
         return isinstance(self.model, PeftModel)
 
     def reference(self) -> PreTrainedModel | None:
-        """
-        A frozen copy, for a KL term or preferences; None where adapters are trained: there TRL keeps a copy of the
-        adapter. TRL itself would read the model again from where it came, and forget what earlier stages taught it.
+        """A frozen copy, for a KL term or preferences; None if adapters are trained, in which case TRL keeps a copy of
+        the adapter. TRL itself would load the model again from its source, and lose what earlier stages trained.
         """
         if self.adapted:
             return None
@@ -54,16 +53,15 @@ class Policy:
         return frozen
 
     def forget_reference(self) -> None:
-        """Removes the copy of the adapter that a stage of TRL made, so that the next stage makes its own."""
+        """Removes the adapter copy made by TRL in a stage, so that the next stage makes its own."""
         if isinstance(self.model, PeftModel):
             for name in [name for name in self.model.peft_config if name != ADAPTER]:
                 self.model.delete_adapter(name)
             self.model.set_adapter(ADAPTER)
 
     def save(self, folder: Path, state_dict: dict[str, torch.Tensor] | None = None) -> None:
-        """
-        Writes model (or adapter) and tokenizer so that `model.path` of a recipe can name the folder.
-        `state_dict`: gathered weights, where the model itself is sharded.
+        """Saves model (or adapter) and tokenizer so that `model.path` of a recipe can refer to the folder.
+        `state_dict`: gathered weights of a sharded model.
         """
         options = {"selected_adapters": [ADAPTER]} if self.adapted else {}
         self.model.save_pretrained(folder, state_dict=state_dict, **options)
@@ -71,10 +69,9 @@ class Policy:
 
 
 def unpatch(model: PreTrainedModel | PeftModel) -> None:
-    """
-    Gives a model its own forward pass back. TRL and accelerate put others in its place, which would stack up from stage
-    to stage; and those hold on to the model that they were made for, so that a copy would compute with the weights of
-    that one.
+    """Restores the original forward method of a model. TRL and accelerate replace it, which would stack up from stage
+    to stage; and the replacements are bound to their model, so that a copy would compute with the weights of the
+    original.
     """
     for one in (model, model.get_base_model() if isinstance(model, PeftModel) else None):
         if one is not None:

@@ -1,4 +1,4 @@
-"""In which numbers a model is kept and computed, and by which attention."""
+"""Number formats for storage and computation, and the attention implementation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ Precision = Literal["float32", "bfloat16", "float16"]
 
 
 def precision_of(recipe: dict[str, Any], device: torch.device) -> Precision:
-    """
-    Arithmetic of training. As in TRL, weights that are trained stay in f32 (autocast computes in the precision), and
-    frozen ones (under adapters) are kept in the precision itself. Raises `unsupported` for what the device cannot do.
+    """Precision of training. As in TRL, trained weights stay in f32 (autocast computes in the precision), and frozen
+    ones (under adapters) are stored in the precision itself. Raises `unsupported` for precisions that the device lacks.
     """
     asked: Precision | None = (recipe.get("pytorch") or {}).get("precision")
     if asked is None:
@@ -34,13 +33,12 @@ def precision_of(recipe: dict[str, Any], device: torch.device) -> Precision:
 
 
 def weights_dtype(recipe: dict[str, Any], precision: Precision) -> torch.dtype:
-    """The numbers in which weights are loaded."""
+    """The number format in which weights are loaded."""
     return getattr(torch, precision) if (recipe.get("pytorch") or {}).get("lora") else torch.float32
 
 
 def attention_of(recipe: dict[str, Any], device: torch.device, precision: Precision) -> str:
-    """
-    The implementation of attention by its Hugging Face name; `auto` takes flash attention where it works, else
+    """The attention implementation by its Hugging Face name; `auto` uses flash attention if it works, otherwise
     PyTorch's own (sdpa). Raises `unsupported`.
     """
     asked: str = (recipe.get("pytorch") or {}).get("attention", "auto")

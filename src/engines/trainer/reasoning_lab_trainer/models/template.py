@@ -1,4 +1,4 @@
-"""How a problem is put to the policy; the same as `src/core/text/template.ts`, and chats."""
+"""Presentation of problems to the policy; the same as `src/core/text/template.ts`, plus chats."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 Message = dict[str, str]
 Prompt = str | list[Message]
-"""What TRL takes as a prompt: a text, or a conversation that goes through the chat template."""
+"""A prompt for TRL: a string, or a conversation to which the chat template is applied."""
 
 
 @dataclass(frozen=True)
 class PromptTemplate:
     prompt: str
-    """Text around the problem; `{prompt}` stands for it."""
+    """Text around the problem, with the placeholder `{prompt}`."""
     think: tuple[str, str] | None
     answer: tuple[str, str] | None
     chat: bool = False
@@ -35,7 +35,7 @@ class PromptTemplate:
         return self.prompt.replace("{prompt}", readable(problem))
 
     def ask(self, problem: str) -> Prompt:
-        """The problem as TRL gets it, beside `reply`."""
+        """The problem in the form for TRL; see `reply`."""
         return self.converse(self.render(problem)) if self.chat else self.render(problem)
 
     def converse(self, text: str) -> list[Message]:
@@ -43,18 +43,17 @@ class PromptTemplate:
         return [*system, {"role": "user", "content": text}]
 
     def reply(self, completion: str) -> Prompt:
-        """A completion as TRL gets it, beside `ask`."""
+        """A completion in the form for TRL; see `ask`."""
         return [{"role": "assistant", "content": completion}] if self.chat else completion
 
     def worked(self, solution: str, answer: str) -> str:
-        """
-        The completion that a worked problem teaches, without end of sequence. Without answer tags the answer is what
-        follows the thinking; without think tags the solution is left out.
+        """The training completion of a worked problem, without end of sequence. Without answer tags, the answer follows
+        the thinking; without think tags, the solution is omitted.
         """
         thought = "" if self.think is None else f"{self.think[0]}{solution}{self.think[1]}"
         return f"{thought}{answer}" if self.answer is None else f"{thought}{self.answer[0]}{answer}{self.answer[1]}"
 
 
 def readable(text: str) -> str:
-    """The text with U+FFFD for half a surrogate pair, which JSON may hold and no tokenizer takes."""
+    """Replaces lone surrogates by U+FFFD: JSON may contain them, but tokenizers reject them."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""Tokenizers: the recipe's own, made in TypeScript, and those of model folders and the hub."""
+"""Tokenizers: the recipe's own, created in TypeScript, and those of model folders and the Hub."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .hub import hub_failure, is_folder
 from .template import PromptTemplate
 
 PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
-"""The first three tokens of every vocabulary that `src/core/text/tokenizer.ts` makes."""
+"""The first three tokens of every vocabulary created by `src/core/text/tokenizer.ts`."""
 
 
 def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenizerFast:
-    """The tokenizer of a `tokenizer.json` that `renderTokenizerJson` wrote."""
+    """The tokenizer in a `tokenizer.json` written by `renderTokenizerJson`."""
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # tokenizers raises Exception itself
@@ -37,9 +37,8 @@ def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenize
 
 
 def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenizerBase:
-    """
-    The tokenizer of a model folder or hub id, with a padding token.
-    Raises `missing` where a folder has none, and what `hub_failure` says of a hub id.
+    """The tokenizer of a model folder or Hub id, with a padding token. Raises `missing` if a folder has none, and the
+    failures of `hub_failure` for a Hub id.
     """
     folder = Path(path)
     if is_folder(path) and not any((folder / name).is_file() for name in TOKENIZER_FILES):
@@ -69,9 +68,8 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt
 
 
 def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTemplate, recipe: dict[str, Any]) -> None:
-    """
-    Takes the recipe's Jinja file in place of the tokenizer's chat template, and tries the template where problems go
-    through it. Raises `missing` and `invalid`, naming the key of the recipe.
+    """Replaces the chat template of the tokenizer by the Jinja file of the recipe, and tests the template if problems
+    use it. Raises `missing` and `invalid`, naming the recipe key.
     """
     file = recipe["model"].get("template")
     if file is not None:
@@ -106,6 +104,6 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, short enough for a sentence and without its full stop."""
+    """The first line of an error message, shortened and without its full stop."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0].strip().rstrip(".")[:300]

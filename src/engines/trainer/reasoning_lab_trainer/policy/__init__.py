@@ -1,1 +1,1 @@
-"""Answers about the policy: completions and log-probabilities, beside training."""
+"""Policy requests during training: completions and log-probabilities."""

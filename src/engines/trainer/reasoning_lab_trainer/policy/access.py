@@ -1,4 +1,4 @@
-"""The policy's model, made ready for being asked and given back as it was."""
+"""Prepares the policy's model for requests, and restores it afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def asked(context: Context) -> Iterator[Any]:
-    """The whole model in evaluation mode, in training's arithmetic; every rank enters and leaves together."""
+    """The whole model in evaluation mode, in the precision of training; all ranks enter and leave together."""
     model = context.policy.model
     active = context.active
     trainer = None if active is None else active.trainer
@@ -50,9 +50,8 @@ def asked(context: Context) -> Iterator[Any]:
 
 @contextmanager
 def whole(model: Any) -> Iterator[None]:
-    """
-    Every rank has all weights of a model whose parts lie on all (FSDP2), so that each can ask it as often as it wants.
-    All enter and leave together.
+    """Gathers all weights of a sharded model (FSDP2) on every rank, so that each can run it as often as needed. All
+    ranks enter and leave together.
     """
     from torch.distributed.fsdp import FSDPModule
 
@@ -69,7 +68,7 @@ def whole(model: Any) -> Iterator[None]:
 
 
 def arithmetic(context: Context, model: Any) -> Any:
-    """That of the recipe, where no trainer has set it up."""
+    """The precision of the recipe, if no trainer has set it up."""
     device = next(model.parameters()).device
     precision = precision_of(context.recipe, device)
     if device.type != "cuda" or precision == "float32":
@@ -78,9 +77,8 @@ def arithmetic(context: Context, model: Any) -> Any:
 
 
 def encode_prompt(tokenizer: Any, text: str) -> list[int]:
-    """
-    Ids of a text that the policy goes on from, as TRL encodes a prompt: with what the tokenizer puts before a text,
-    unless it stands there already (a rendered conversation).
+    """Token ids of a text to continue, encoded like a TRL prompt: with the tokenizer's leading tokens, unless they are
+    already there (a rendered conversation).
     """
     begins = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
     text = readable(text)
@@ -92,7 +90,7 @@ def encode_prompt(tokenizer: Any, text: str) -> list[int]:
             f"The text {text[:80]!r} cannot be tokenized: {first_line(error)}.",
             "Use only characters in the vocabulary of the model.",
         ) from error
-    # An end of sequence behind it would be the end of what is to be gone on with.
+    # A trailing end of sequence would end the text that should be continued.
     if ids and ids[-1] == tokenizer.eos_token_id and not text.endswith(tokenizer.eos_token or "\0"):
         ids = ids[:-1]
     if not ids and tokenizer.bos_token_id is not None:

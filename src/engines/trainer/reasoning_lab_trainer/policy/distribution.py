@@ -1,4 +1,4 @@
-"""Distributions over the next token, a row each."""
+"""Sampling from next-token distributions, one per row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 @dataclass
 class Drawn:
-    """Tensors of one entry a row; nats."""
+    """Tensors with one entry per row; nats."""
 
     tokens: torch.Tensor
     logprobs: torch.Tensor
@@ -40,10 +40,10 @@ def draw(logits: torch.Tensor, temperature: float, top_p: float, numbers: list[f
 
 
 def at(weights: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
-    """Index of each row at the share `u` of its weights' sum; one without weight is never taken."""
+    """Index in each row at the share `u` of the sum of its weights; an index without weight is never chosen."""
     sums = weights.cumsum(-1)
     places = torch.searchsorted(sums, u * sums[:, -1:], right=True).squeeze(1)
-    # Rounding can lead past the last token that has any weight.
+    # Rounding can lead past the last token with a positive weight.
     last = weights.shape[1] - 1 - (weights.flip(-1) > 0).int().argmax(-1)
     return torch.minimum(places, last)
 
@@ -59,7 +59,7 @@ def in_nucleus(weights: torch.Tensor, top_p: float, u: torch.Tensor) -> torch.Te
 def spread(logs: torch.Tensor) -> dict[str, torch.Tensor]:
     """Varentropy, Gini coefficient and variance of each row, as `src/core/search/distribution.ts` defines them."""
     n = logs.shape[-1]
-    # Apple's GPUs have no doubles.
+    # Apple GPUs do not support doubles.
     p = (logs if logs.device.type == "mps" else logs.double()).exp()
     finite = logs.masked_fill(p == 0, 0).to(p.dtype)
     entropy = -(p * finite).sum(-1)

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
 
 def evaluate(context: Context, order: dict[str, Any]) -> dict[str, Any]:
-    """
-    Samples of held-out problems, shared by all ranks, which call it together. Their random streams hang on seed, step
-    and problem alone, so that training does not notice them and a resumed run measures the same.
+    """Samples held-out problems, divided among all ranks, which call it together. The random streams depend only on
+    seed, step and problem, so that training is unaffected and a resumed run measures the same.
     """
     policy, world = context.policy, context.world
     problems = context.problems.held_out(order["problems"])

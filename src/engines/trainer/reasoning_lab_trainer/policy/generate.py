@@ -1,6 +1,4 @@
-"""
-`policy/generate`, as `src/protocol/control.ts` has it, with its additions `generate.many` and `generate.distribution`.
-"""
+"""`policy/generate` of `src/protocol/control.ts`, with `generate.many` and `generate.distribution`."""
 
 from __future__ import annotations
 
@@ -18,11 +16,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST = 4096
-"""Completions of one request: training waits while it is answered."""
+"""Max completions per request, because training waits while it is answered."""
 
 
 def generate(context: Context, params: dict[str, Any]) -> dict[str, Any]:
-    """Completions of the current weights. Every rank calls it; rank 0 does the work. Raises Failure `invalid`."""
+    """Generates completions with the current weights. Called on every rank; rank 0 does the work. Raises Failure
+    `invalid`.
+    """
     with asked(context) as model:
         answer = completions_of(context, model, params) if context.world.main else {}
         context.world.barrier()
@@ -68,14 +68,14 @@ def completions_of(context: Context, model: Any, params: dict[str, Any]) -> dict
 
 
 def completion_of(sample: Sample, tokenizer: Any, pieces: Pieces, manner: Manner) -> dict[str, Any]:
-    """A sample as clients see it: its text up to the first stop text, and what each token of that text was like."""
+    """Converts a sample for clients: its text up to the first stop text, and details of the tokens of that text."""
     ids = sample.tokens
     whole: str = tokenizer.decode(ids, skip_special_tokens=True)
     end = first_stop(whole, manner.stop) if manner.stop else None
     texts = pieces.of(ids)
     length = generated = len(ids)
     if end is not None:
-        # Special tokens have no part in the text.
+        # Special tokens are not part of the text.
         written = ["" if token in tokenizer.all_special_ids else text for token, text in zip(ids, texts, strict=True)]
         length = tokens_that(written, end.at)
         generated = tokens_that(written, end.at + len(end.text))
@@ -106,7 +106,7 @@ def completion_of(sample: Sample, tokenizer: Any, pieces: Pieces, manner: Manner
 
 
 def per_prompt(value: T | list[T], prompts: int, name: str) -> list[T]:
-    """One for all, or a list with one for each."""
+    """A value for all prompts, or a list with one for each."""
     if not isinstance(value, list):
         return [value] * prompts
     if len(value) != prompts:

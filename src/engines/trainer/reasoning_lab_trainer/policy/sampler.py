@@ -1,6 +1,5 @@
-"""
-Sampling outside of training. Unlike the trainers' own it draws from one random stream a completion, so that what a
-request gets depends on its seeds alone and training notices nothing.
+"""Sampling outside of training. Unlike the trainers' own sampling, it uses one random stream per completion, so that
+results depend on the seeds alone and training is unaffected.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from .stop import first_stop
 from .streams import Stream
 
 ROWS = 64
-"""Completions that are sampled at once."""
+"""Completions sampled at once."""
 
 
 @dataclass
 class Wish:
-    """One completion that is wanted."""
+    """One requested completion."""
 
     prompt: list[int]
     seed: str
     limit: int
-    """Tokens at most; it also ends with the context."""
+    """Max tokens; it also ends at the context limit."""
 
 
 @dataclass
 class Sample:
-    """Tokens with the end of sequence, and one entry each of what was asked for; nats."""
+    """Tokens including the end of sequence, with one entry each of the requested details; nats."""
 
     tokens: list[int] = field(default_factory=list)
     ended: bool = False
-    """By the end of sequence."""
+    """Whether it ended with the end of sequence."""
     stopped: bool = False
     logprobs: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
@@ -48,13 +47,13 @@ class Sample:
 
 @dataclass
 class Manner:
-    """How all completions of a request are sampled."""
+    """Sampling settings shared by all completions of a request."""
 
     temperature: float
     top_p: float = 1.0
     stop: list[str] = field(default_factory=list)
     detail: bool = False
-    """Also the statistics of each token's distribution."""
+    """Whether to return statistics of the distribution of each token."""
     alternatives: int = 0
 
 
@@ -74,9 +73,9 @@ class Sampler:
 
     @torch.no_grad()
     def sample(self, wishes: list[Wish], manner: Manner) -> list[Sample]:
-        """One sample a wish, in their order."""
+        """Returns one sample per wish, in order."""
         samples = [Sample() for _ in wishes]
-        # Rows of one length need no padding, so those that are alike are sampled together.
+        # Rows of equal length need no padding, so similar lengths are sampled together.
         order = sorted(range(len(wishes)), key=lambda i: len(wishes[i].prompt))
         for part in parts(order, ROWS):
             self._sample_together([wishes[i] for i in part], [samples[i] for i in part], manner)
@@ -142,14 +141,14 @@ class Sampler:
         if sample.ended or len(sample.tokens) >= limit:
             return True
         if stop:
-            # The end of the text alone can have become a stop text; a token has at least a byte of it.
+            # Only the end of the text can contain a new stop text; a token has at least one byte of it.
             recent = sample.tokens[-(max(len(text.encode()) for text in stop) + 4) :]
             sample.stopped = first_stop(self._tokenizer.decode(recent), stop) is not None
         return sample.stopped
 
 
 def ends_of(model: Any, tokenizer: Any) -> set[int]:
-    """Tokens that end a completion: the tokenizer's, and those that the model's own generation ends with."""
+    """End tokens of a completion: those of the tokenizer and of the model's generation config."""
     own = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     named = own if isinstance(own, (list, tuple)) else [own]
     return {token for token in [tokenizer.eos_token_id, *named] if token is not None}

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def score(context: Context, params: dict[str, Any]) -> dict[str, Any]:
-    """Nats, one list a pair, an entry a completion token. Every rank calls it; rank 0 does the work. Raises Failure."""
+    """Log-probabilities in nats, one list per pair with an entry per completion token. Called on every rank; rank 0
+    does the work. Raises Failure.
+    """
     with asked(context) as model:
         answer = {"logprobs": logprobs_of(context, model, params)} if context.world.main else {}
         context.world.barrier()
@@ -55,7 +57,7 @@ def logprobs_of(context: Context, model: Any, params: dict[str, Any]) -> list[li
 def score_together(
     model: Any, pairs: list[tuple[list[int], list[int]]], fill: int, temperature: float
 ) -> list[list[float]]:
-    """Padded on the right, where causal attention does not see it."""
+    """Right-padded, which causal attention does not see."""
     device = next(model.parameters()).device
     width = max(len(prompt) + len(rest) for prompt, rest in pairs)
     ids = torch.full((len(pairs), width), fill, device=device)
@@ -74,9 +76,7 @@ def score_together(
 
 
 def reference_of(context: Context, model: Any) -> tuple[Any, Any]:
-    """
-    The model to score with, and what must be entered around it. Raises Failure `unsupported` where the run keeps none.
-    """
+    """The reference model, and the context to enter around it. Raises Failure `unsupported` if the run keeps none."""
     trainer = None if context.active is None else context.active.trainer
     reference = getattr(trainer, "ref_model", None)
     if reference is not None:

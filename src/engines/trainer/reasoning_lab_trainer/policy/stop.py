@@ -1,4 +1,4 @@
-"""Where a text ends because a stop text came."""
+"""Finds where a stop text ends a text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class Stop(NamedTuple):
 
 
 def first_stop(text: str, stop: list[str], start: int = 0) -> Stop | None:
-    """The stop text that comes first from `start` on; of two at one place the longer."""
+    """The earliest stop text from `start` on; the longest one if several match there."""
     found = [Stop(place, candidate) for candidate in stop if (place := text.find(candidate, start)) >= 0]
     return min(found, key=lambda one: (one.at, -len(one.text)), default=None)
 
 
 def tokens_that(pieces: list[str], characters: int) -> int:
-    """How many tokens, by their texts, it takes to reach a length of text."""
+    """Number of tokens, by their texts, that cover a text length."""
     seen = 0
     for count, piece in enumerate(pieces):
         if seen >= characters:

@@ -1,4 +1,4 @@
-"""Random numbers of samples: one stream each, which depends on nothing but its seed."""
+"""Random streams of samples, each of which depends only on its seed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The trainer under Ray: the job that a driver elsewhere submits, its workers, and what they tell."""
+"""The trainer under Ray: the job submitted by a remote driver, its workers, and what they report."""

@@ -1,4 +1,4 @@
-"""The driver of the run on the cluster: Node, a child of the process of rank 0."""
+"""The driver of the run on the cluster: a Node.js child process of rank 0."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .node_program import find_node
 from .place import Place
 
 BUSY_SECONDS = 90.0
-"""How long the driver of an attempt before may take to give its lock back; on another machine 30 s must pass."""
+"""Seconds for the driver of an earlier attempt to release its lock; on another machine, 30 s must pass."""
 END_SECONDS = 120.0
 
 
@@ -57,7 +57,7 @@ class ClusterDriver:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            # The run of the person is the one elsewhere: this one is in no list of theirs.
+            # The user's run is the remote one: this one must not appear in the user's lists.
             env={**os.environ, "REASONING_LAB_HOME": str(home), "REASONING_LAB_PYTHON": sys.executable},
         )
         threading.Thread(target=self._forward, args=(process,), name="driver-stderr", daemon=True).start()
@@ -78,7 +78,7 @@ class ClusterDriver:
             return None
 
     def close(self) -> None:
-        """Waits for its last words, once the trainer has said that it is done or cannot go on."""
+        """Waits for it to exit, after the trainer has reported that it is done or cannot continue."""
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:

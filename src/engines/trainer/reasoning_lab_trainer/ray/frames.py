@@ -17,9 +17,9 @@ from typing import Any
 
 PREFIX = "@reasoning-lab "
 LINES_AT_ONCE = 8 << 10
-"""Bytes of lines in one frame, about; Ray tells its log in pieces of 20 kB."""
+"""Approximate bytes of lines per frame; Ray transmits its log in pieces of 20 kB."""
 PART = 9 << 10
-"""Bytes of a compressed file in one frame; base64 makes a third more of them."""
+"""Bytes of a compressed file per frame; base64 adds a third."""
 GROWING = ("events.jsonl", "metrics.jsonl")
 STEP = re.compile(r"step_\d{6,15}")
 EVALUATION = re.compile(r"\w[\w.-]{0,99}\.jsonl?")
@@ -28,12 +28,12 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 def print_frame(frame: dict[str, Any]) -> None:
-    """Writes a frame to standard output in one go: other threads and processes print there, too."""
+    """Writes a frame to standard output in a single call, because other threads and processes print there too."""
     os.write(1, f"\n{PREFIX}{json.dumps(frame, separators=(',', ':'))}\n".encode())
 
 
 class GrowingFile:
-    """A file of lines: whole lines that are new, each once."""
+    """A line-based file: returns new complete lines, each once."""
 
     def __init__(self, root: Path, name: str) -> None:
         self._path = root / name
@@ -42,7 +42,7 @@ class GrowingFile:
         self._identity: tuple[int, int] | None = None
 
     def replaced(self) -> bool:
-        """Whether it is another file than the one that was read so far, or a shorter one."""
+        """Whether the file was replaced or truncated."""
         try:
             info = self._path.stat()
         except OSError:
@@ -72,9 +72,8 @@ class GrowingFile:
 
 
 class FolderStream:
-    """
-    Tells a run folder as it grows. `tell` is called again and again, by one thread. `growing`: files of lines; `whole`:
-    those that are written once, relative to the folder with "/".
+    """Transmits a growing run folder. `tell` is called repeatedly, by one thread. `growing`: line-based files; `whole`:
+    files written once, relative to the folder with "/".
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class FolderStream:
         self._record = ""
 
     def tell(self) -> None:
-        """Emits what is new: files of lines, whole files, and run.json last."""
+        """Emits new data: line-based files, whole files, and finally run.json."""
         replaced = [file.replaced() for file in self._growing]
         if any(replaced):
             self._emit({"k": "reset"})
@@ -155,7 +154,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 class StreamThread:
-    """Tells a folder in the background until it is ended."""
+    """Transmits a folder in the background until closed."""
 
     def __init__(self, stream: FolderStream, seconds: float = 1.0) -> None:
         self._stream = stream
@@ -169,7 +168,7 @@ class StreamThread:
             self._stream.tell()
 
     def close(self) -> None:
-        """Ends after all that is there was told."""
+        """Ends after everything has been transmitted."""
         self._end.set()
         self._thread.join()
         self._stream.tell()

@@ -1,6 +1,5 @@
-"""
-The entry point of a job on a Ray cluster: finds the place of the run, brings there what it needs, trains under Ray
-Train, and says why it could not.
+"""The entry point of a job on a Ray cluster: finds the location of the run, copies what it needs there, trains with Ray
+Train, and reports why it failed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .worker import PASSING, train
 
 
 def main() -> int:
-    """The exit status: 0 finished or stopped, 2 refused or failed for a reason that a person can act on."""
+    """Returns the exit status: 0 finished or stopped, 2 rejected or failed for a reason that the user can fix."""
     package = Path.cwd()
     place: Place | None = None
     settings: Settings | None = None
@@ -52,7 +51,7 @@ def main() -> int:
 
 
 def fit(settings: Settings, place: Place) -> None:
-    """Trains on the workers; Ray replaces those that are lost, `restarts` times at most."""
+    """Trains on the workers; Ray replaces lost ones up to `restarts` times."""
     try:
         import ray
         from ray.train import FailureConfig, RunConfig, ScalingConfig
@@ -92,7 +91,7 @@ def placed_checkpoint(settings: Settings, place: Place) -> str | None:
 
 
 def warn_of_resources(settings: Settings, has: dict[str, Any]) -> None:
-    """A cluster may still grow, so this is no failure."""
+    """A cluster may still grow, so this is not an error."""
     for name, each in (("CPU", settings.cpus_per_worker), ("GPU", settings.gpus_per_worker)):
         wanted = each * settings.workers
         if wanted > has.get(name, 0):
@@ -104,7 +103,7 @@ def warn_of_resources(settings: Settings, has: dict[str, Any]) -> None:
 
 
 def error_of(place: Place) -> Failure | None:
-    """What the run says of its own end; None where it has not failed."""
+    """The failure recorded by the run; None if it has not failed."""
     record = read_json(place.run / "run.json") or {}
     error = record.get("error")
     if record.get("status") != "crashed" or not isinstance(error, dict):
@@ -122,7 +121,7 @@ def check_outcome(place: Place, settings: Settings) -> None:
 
 
 def failure_of(error: Exception, place: Place | None, settings: Settings | None) -> Failure:
-    """The run's own words, else those of Ray."""
+    """The run's own failure, otherwise Ray's."""
     if isinstance(error, Failure):
         return error
     own: Failure | None = None

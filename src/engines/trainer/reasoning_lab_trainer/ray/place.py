@@ -1,4 +1,4 @@
-"""Where a run lies on the cluster, and how what it needs gets there."""
+"""Location of a run on the cluster, and how its inputs get there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DATA = "{{data}}"
 
 @dataclass(frozen=True)
 class Place:
-    """`run`: the run folder; `sidecar`: what belongs to its jobs; `shared`: the driver elsewhere sees both."""
+    """`run`: the run folder; `sidecar`: files of its jobs; `shared`: whether the remote driver sees both."""
 
     run: Path
     sidecar: Path
@@ -30,7 +30,7 @@ class Place:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """A JSON object; None where there is none."""
+    """Reads a JSON object; None if there is none."""
     try:
         value = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -39,16 +39,15 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Writes a file such that it is either the old or the new one."""
+    """Replaces a file atomically."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     aside.write_text(text, "utf-8")
     os.replace(aside, path)
 
 
 def find_place(settings: Settings, home: Path | None = None) -> Place:
-    """
-    The storage that the recipe names; else that of the driver's machine where this is the same one; else a folder of
-    this user. Makes it. Raises Failure `denied`, `missing` where it cannot be written.
+    """The storage named in the recipe; otherwise that of the driver's machine, if it is the same; otherwise a folder of
+    this user. Creates it. Raises Failure `denied`, or `missing` if it cannot be written.
     """
     storage = Path(settings.storage)
     nonce = (read_json(storage / f"{settings.id}.ray" / "place.json") or {}).get("nonce")
@@ -69,9 +68,8 @@ def find_place(settings: Settings, home: Path | None = None) -> Place:
 
 
 def prepare(settings: Settings, place: Place, package: Path) -> None:
-    """
-    Brings recipe, copies of rewards and data from the job's package to where the run lies; what a job before has
-    brought stays, so that a resumed run reads the same. Raises Failure `missing`.
+    """Copies recipe, rewards and data from the package of the job to the location of the run; files copied by an
+    earlier job are kept, so that a resumed run reads the same. Raises Failure `missing`.
     """
     if settings.resume and not (place.run / "run.json").exists():
         raise Failure(
@@ -97,7 +95,7 @@ def prepare(settings: Settings, place: Place, package: Path) -> None:
 
 
 def placed(value: Any, place: Place) -> Any:
-    """A JSON value with the folder of packed data in the place of its stand-in."""
+    """Replaces the placeholder for the data folder in a JSON value."""
     if isinstance(value, str):
         return f"{place.data}{value[len(DATA) :]}" if value == DATA or value.startswith(f"{DATA}/") else value
     if isinstance(value, list):
@@ -108,13 +106,13 @@ def placed(value: Any, place: Place) -> Any:
 
 
 def announce(settings: Settings, place: Place) -> None:
-    """Tells a driver that sees the folder, by the folder, that this job works in it."""
+    """Announces, through the folder, to a driver that sees it that this job uses it."""
     seen = {"nonce": settings.nonce, "seen": settings.submission}
     write_whole(place.sidecar / "place.json", json.dumps(seen))
 
 
 def write_failed(place: Place, submission: str, failure: Failure) -> None:
-    """Leaves beside the run why a job gives up; the driver elsewhere reads it where it sees the storage."""
+    """Records beside the run why a job gives up; read by the remote driver if it sees the storage."""
     told = {"submission": submission, "reason": failure.reason, "message": failure.message}
     if failure.action is not None:
         told["action"] = failure.action
@@ -122,7 +120,7 @@ def write_failed(place: Place, submission: str, failure: Failure) -> None:
 
 
 def read_failed(place: Place, submission: str) -> Failure | None:
-    """Why this job has given up; None where it has not."""
+    """Why this job has given up; None if it has not."""
     told = read_json(place.sidecar / "failed.json")
     if told is None or told.get("submission") != submission:
         return None

@@ -1,6 +1,5 @@
-"""
-One control request, for a driver elsewhere that does not see the storage: `python -m reasoning_lab_trainer.ray.relay
-REQUEST`, base64 of `{folder, method, params}`. Leaves it in the folder, waits for the answer and prints it.
+"""One control request for a remote driver that does not see the storage: `python -m reasoning_lab_trainer.ray.relay
+REQUEST`, base64 of `{folder, method, params}`. Writes it into the folder, waits for the reply and prints it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Asset:
-    """A file or folder that the recipe names: packed below `data/`, or (None) expected here under its own path."""
+    """A file or folder named in the recipe: packed below `data/` or, if None, expected under its own path."""
 
     origin: str
     packed: str | None
@@ -23,10 +23,7 @@ class Asset:
 
 @dataclass(frozen=True)
 class Settings:
-    """
-    `storage`: where the run is to lie, as the machine of the driver names it; `nonce`: how it is known to be the same
-    folder.
-    """
+    """`storage`: location of the run, as named on the driver's machine; `nonce`: identifies the same folder."""
 
     id: str
     submission: str
@@ -43,7 +40,7 @@ class Settings:
 
 
 def read_settings(package: Path) -> Settings:
-    """Reads job.json of a package. Raises Failure `version`, `invalid`."""
+    """Parses job.json of a package. Raises Failure `version`, `invalid`."""
     try:
         value: dict[str, Any] = json.loads((package / "job.json").read_text("utf-8"))
         if value["format"] != FORMAT:

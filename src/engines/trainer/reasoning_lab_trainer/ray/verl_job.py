@@ -1,6 +1,5 @@
-"""
-The entry point of a job that trains with verl: brings rows and rewards to where the run lies, and starts
-`verl.trainer.main_ppo` with the settings that the recipe was translated into.
+"""The entry point of a job that trains with verl: copies rows and rewards to the location of the run, and starts
+`verl.trainer.main_ppo` with the translated settings.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ RUN = "{{run}}"
 
 
 def main() -> int:
-    """The exit status: 0 where verl has done all its steps, 2 otherwise."""
+    """Returns the exit status: 0 if verl has completed all steps, 2 otherwise."""
     package = Path.cwd()
     settings: Settings | None = None
     place: Place | None = None
@@ -60,7 +59,7 @@ def main() -> int:
 
 
 def bring(settings: Settings, place: Place, package: Path) -> None:
-    """Rows as Parquet, and the rewards; what a job before has brought stays. Raises Failure `missing`."""
+    """Writes rows as Parquet, and the rewards; files of an earlier job are kept. Raises Failure `missing`."""
     if importlib.util.find_spec("verl") is None:
         raise Failure(
             "missing",
@@ -83,7 +82,7 @@ def bring(settings: Settings, place: Place, package: Path) -> None:
 
 
 def write_parquet(source: Path, target: Path) -> None:
-    """Rows of JSONL as verl reads them."""
+    """Converts JSONL rows to Parquet for verl."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -95,12 +94,12 @@ def write_parquet(source: Path, target: Path) -> None:
 
 
 def run_verl(settings: Settings, place: Place, package: Path) -> None:
-    """Raises Failure where verl does not end well."""
+    """Raises Failure if verl fails."""
     arguments = json.loads((package / "payload" / "arguments.json").read_text("utf-8"))
     data = str(place.data)
     arguments = [value.replace(RUN, str(place.run)).replace("{{data}}", data) for value in arguments]
     log = place.run / "metrics" / f"{settings.submission}.jsonl"
-    # verl opens its log anew: a file a job, so that what was told before stays.
+    # verl overwrites its log, so each job uses its own file.
     environment = {**os.environ, "VERL_FILE_LOGGER_PATH": str(log)}
     status = subprocess.run(
         [sys.executable, "-m", "verl.trainer.main_ppo", *arguments], env=environment, check=False
@@ -112,7 +111,7 @@ def run_verl(settings: Settings, place: Place, package: Path) -> None:
 
 
 def generations(root: Path) -> Iterator[str]:
-    """Files of rollouts and of validation that verl has finished: each is written at once, before the next one."""
+    """Finished rollout and validation files of verl: each is written at once, before the next one."""
     for folder in ("rollouts", "validation"):
         for name in names_in(root / folder):
             if not re.fullmatch(r"\d{1,15}\.jsonl", name):

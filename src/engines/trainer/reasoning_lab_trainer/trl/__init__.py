@@ -1,1 +1,1 @@
-"""What is made of TRL."""
+"""Stages that are built on TRL."""

@@ -1,4 +1,4 @@
-"""A recipe's stage as the configuration of a TRL trainer."""
+"""Converts a recipe stage to the configuration of a TRL trainer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ C = TypeVar("C")
 
 
 def training_arguments(context: Context, stage: Stage, config_class: type[C], **own: Any) -> C:
-    """
-    What all stages share, with `own` of this one, and the recipe's `trainer` block last. Saving, evaluating and logging
-    are the engine's, so TRL's are off.
+    """Settings shared by all stages, then `own` of this stage, and finally the `trainer` block of the recipe. Saving,
+    evaluation and logging are done by the engine, so TRL's are off.
     """
     settings = stage.settings
     pytorch = context.recipe.get("pytorch") or {}
@@ -47,7 +46,7 @@ def training_arguments(context: Context, stage: Stage, config_class: type[C], **
         "gradient_checkpointing": bool(pytorch.get("gradientCheckpointing")),
         "logging_steps": 1,
         "logging_strategy": "steps",
-        # A loss that is no number is told, not left out.
+        # A non-finite loss is reported, not filtered out.
         "logging_nan_inf_filter": False,
         "save_strategy": "no",
         "eval_strategy": "no",
@@ -64,11 +63,11 @@ def training_arguments(context: Context, stage: Stage, config_class: type[C], **
 
 
 def sharding(context: Context) -> dict[str, Any]:
-    """How several processes share the model: each has all of it, or a part (FSDP2, Zhao et al. 2023)."""
+    """How several processes share the model: a full replica each, or sharded (FSDP2, Zhao et al. 2023)."""
     if context.world.size == 1 or (context.recipe.get("pytorch") or {}).get("strategy") != "fsdp":
         return {}
     if PartialState().distributed_type == DistributedType.MULTI_CPU:
-        # accelerate would give each process all of the model, and say nothing.
+        # accelerate would silently give each process a full replica.
         raise Failure(
             "unsupported",
             '"strategy": "fsdp" shards a model over GPUs, but training runs on the CPU here.',

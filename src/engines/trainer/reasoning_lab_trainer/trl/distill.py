@@ -1,6 +1,5 @@
-"""
-The stage `distill`: a teacher's completions are imitated, those alone that the recipe's rewards accept (rejection
-sampling as in Yuan et al. 2023, section 3.3), by TRL's SFTTrainer.
+"""The stage `distill`: trains on completions of a teacher, optionally only on those that the rewards of the recipe
+accept (rejection sampling as in Yuan et al. 2023, section 3.3), with TRL's SFTTrainer.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 SCORED_AT_ONCE = 512
-"""Rows of one request for rewards, of all processes."""
+"""Rows per reward request, over all processes."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains on the teacher's rows, in epochs. Raises `invalid` where none is accepted."""
+    """Trains on the teacher's rows, in epochs. Raises `invalid` if none is accepted."""
     rows, name = open_teacher(context, stage.settings["data"], scored=stage.settings["minReward"] is not None)
     kept = rows if stage.settings["minReward"] is None else accepted(context, stage, rows, name)
     pairs: list[dict[str, Any]] = [{"prompt": row.prompt, "completion": row.completion} for row in kept]
@@ -30,9 +29,8 @@ def run_stage(context: Context, stage: Stage) -> None:
 
 
 def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) -> list[TeacherRow]:
-    """
-    The rows whose reward is at least `minReward`. What was accepted when the stage began is kept in checkpoints:
-    rewards may answer differently another time, and a resumed run is to go on with the same rows.
+    """The rows with a reward of at least `minReward`. The selection made at the start of the stage is stored in
+    checkpoints, because rewards may differ later and a resumed run must use the same rows.
     """
     least = float(stage.settings["minReward"])
     before = context.memory.get(f"accepted/{stage.index}")
@@ -63,7 +61,7 @@ def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) 
 
 
 def rewards_of(context: Context, stage: Stage, rows: list[TeacherRow]) -> list[float | None]:
-    """Rewards of rows, in their order; every rank passes a share of them, padded so that all shares are as long."""
+    """Rewards of rows, in order; every rank scores a share of them, padded so that all shares have equal length."""
     world = context.world
     share = -(-len(rows) // world.size)
     padded = rows + [rows[-1]] * (share * world.size - len(rows))
@@ -76,7 +74,7 @@ def rewards_of(context: Context, stage: Stage, rows: list[TeacherRow]) -> list[f
 
 
 def score_row(context: Context, row: TeacherRow) -> ScoreRow:
-    """One completion as rewards get it."""
+    """A completion as input of rewards."""
     scored: ScoreRow = {
         "prompt": text_of_prompt(context.policy.tokenizer, row.prompt),
         "completion": text_of_completion(row.completion),

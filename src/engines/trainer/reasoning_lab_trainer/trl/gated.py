@@ -1,4 +1,4 @@
-"""TRL's trainers with what the engine needs of any of them: checked gradients, and a resume that is exact."""
+"""Extends TRL's trainers by what the engine needs of all of them: checked gradients, and exact resume."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=type[Trainer])
 
 SKIPPED_UPDATES = 20
-"""Updates in a row that float16's scaler may skip before that is called a failure; it halves its scale each time."""
+"""Max consecutive updates that float16's scaler may skip before training fails; it halves its scale each time."""
 
 
 class Gated:
-    """To be mixed into a trainer of transformers, before it. `lab` is set by `Context.train`."""
+    """Mixin for a transformers trainer; must precede it. `lab` is set by `Context.train`."""
 
     lab: Context
     _skipped = 0
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
-        """As in transformers; an update that would spoil the weights is refused before it is made."""
+        """As in transformers, but an update that would ruin the weights is rejected before it is applied."""
         norm = super()._get_grad_norm(model, grad_norm=grad_norm)
         value = float(norm)
         finite = value == value and abs(value) != float("inf")
         if getattr(self.accelerator, "scaler", None) is not None:
-            # float16: the scaler leaves out such updates by itself.
+            # float16: the scaler skips such updates itself.
             self._skipped = 0 if finite else self._skipped + 1
             finite = self._skipped < SKIPPED_UPDATES
         if not finite:
@@ -45,10 +45,10 @@ class Gated:
         return norm
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        """The weights are those of the checkpoint already: they were loaded with the model."""
+        """The weights are already those of the checkpoint: they were loaded with the model."""
 
     def _load_rng_state(self, checkpoint_folder: str | None) -> None:
-        """Of this rank, as the gate had it when the checkpoint was written."""
+        """The state of this rank at the gate where the checkpoint was written."""
         if checkpoint_folder is not None:
             checkpoint.load_random_state(checkpoint_folder, self.lab)
 
@@ -60,5 +60,5 @@ class Gated:
 
 @functools.cache
 def gated(base: T) -> T:
-    """A trainer of TRL with gate, metrics and control; what it computes is what `base` computes."""
+    """A TRL trainer with gate, metrics and control; it computes the same as `base`."""
     return type(f"Gated{base.__name__}", (Gated, base), {})

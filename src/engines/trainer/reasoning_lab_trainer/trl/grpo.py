@@ -1,4 +1,4 @@
-"""The stage `grpo`: group relative policy optimisation (Shao et al. 2024) by TRL's GRPOTrainer."""
+"""The stage `grpo`: group relative policy optimization (Shao et al. 2024) with TRL's GRPOTrainer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LabGRPOTrainer(Sampling, GRPOTrainer):
-    """GRPOTrainer whose batches are seen."""
+    """GRPOTrainer with observed batches."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""Python reward files that run inside the trainer, where the recipe says so: quicker, and without limits."""
+"""Python reward files that run inside the trainer, if the recipe says so: faster, but without limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..failure import Failure
 from ..link.messages import Column, ScoreRow
 
 HOST = "_reward_host"
-"""The package of the reward hosts, which loads reward files and calls them as TRL would."""
+"""The reward host package, which loads reward files and calls them like TRL."""
 
 
 class InProcessRewards:

@@ -8,8 +8,7 @@ REPLACEMENT = "\ufffd"
 
 
 class Pieces:
-    """
-    What each token of a completion adds to its text. A token that is a part of a character adds nothing; the one that
+    """The text that each token adds to a completion. A token that is part of a character adds nothing; the one that
     completes the character adds it.
     """
 
@@ -17,11 +16,11 @@ class Pieces:
         self._tokenizer = tokenizer
         self._known: dict[int, str] = {}
         self._parts: set[int] = set()
-        """Of these, those that are parts of characters."""
+        """Those that are parts of characters."""
         self.ends: tuple[int | None, ...] = (tokenizer.eos_token_id, tokenizer.pad_token_id)
 
     def of(self, ids: list[int]) -> list[str]:
-        """One text a token; special tokens as they are written."""
+        """One text per token; special tokens as written."""
         known = self._known
         for token in set(ids).difference(known):
             piece = known[token] = self._after_another(token)
@@ -31,16 +30,14 @@ class Pieces:
         return pieces if self._parts.isdisjoint(ids) else self._joined(ids, pieces)
 
     def _after_another(self, token: int) -> str:
-        # Some tokenizers drop the space before the first word of a text; behind another token it stays.
+        # Some tokenizers drop the space before the first word of a text; after another token it is kept.
         alone = self._decode([token])
         twice = self._decode([token, token])
         rest = twice[len(alone) :] if twice.startswith(alone) else alone
         return rest if rest.strip() == alone.strip() and rest else alone
 
     def _joined(self, ids: list[int], pieces: list[str]) -> list[str]:
-        """
-        Parts of characters are decoded together, from the first such token to the one that completes the character.
-        """
+        """Parts of characters are decoded together, up to the token that completes the character."""
         joined: list[str] = []
         start: int | None = None
         for place, piece in enumerate(pieces):

@@ -1,6 +1,5 @@
-"""
-The stage `process-reward-model`: which steps of a solution are right (Uesato et al. 2022, Lightman et al. 2023), from
-labelled steps, by TRL's PRMTrainer.
+"""The stage `process-reward-model`: predicts which steps of a solution are correct (Uesato et al. 2022, Lightman et al.
+2023), from labeled steps, with TRL's PRMTrainer.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ NAME = "process-reward-model"
 
 
 class Counted(Measured):
-    """Counts tokens as TRL's other trainers do; its PRMTrainer does not."""
+    """Counts tokens like TRL's other trainers; its PRMTrainer does not."""
 
     _total_train_tokens = 0
 
@@ -42,12 +41,12 @@ class Counted(Measured):
 
 @functools.cache
 def counted(base: type) -> type:
-    """A trainer of TRL that is measured and counts its tokens."""
+    """A TRL trainer that is evaluated and counts its tokens."""
     return type(f"Lab{base.__name__}", (Counted, base), {})
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains a model of the policy's layers and two classes of a token; the policy stays as it is."""
+    """Trains a model with the policy's layers and two classes per token; the policy is frozen."""
     trainer_class, config_class = find_trainer(NAME)
     labels = stage.settings["labels"]
     steps = open_steps(context, labels)

@@ -1,4 +1,4 @@
-"""Reference policies of stages that measure the distance to one."""
+"""Reference policies of stages that need one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 
 
 def saved_reference(context: Context, stage: Stage) -> Path | None:
-    """Reference weights of the checkpoint that a stage goes on from; None: it begins, or keeps none."""
+    """Reference weights in the checkpoint that a stage continues from; None if it starts, or keeps none."""
     resume = context.assignment["resume"]
     return reference_file(resume["checkpoint"]) if stage.step > 0 and resume is not None else None
 
 
 def reference_policy(context: Context, saved: Path | None) -> PreTrainedModel | None:
-    """
-    A frozen copy of the policy as the stage began; None where adapters are trained. To be made before a trainer lays
-    its parts out over the ranks.
+    """A frozen copy of the policy at the start of the stage; None if adapters are trained. Must be made before a
+    trainer shards the policy.
     """
     reference = context.policy.reference()
     if reference is not None and saved is not None:
@@ -36,7 +35,7 @@ def reference_policy(context: Context, saved: Path | None) -> PreTrainedModel | 
 
 
 def restore_adapters(context: Context, saved: Path | None) -> None:
-    """The same for the frozen copy of the adapters that a trainer has made."""
+    """The same for the frozen adapter copy made by a trainer."""
     adapters = adapter_reference(context.policy.model)
     if saved is not None and adapters:
         load_reference(adapters, saved)
@@ -44,9 +43,8 @@ def restore_adapters(context: Context, saved: Path | None) -> None:
 
 @contextmanager
 def reference_made_for(context: Context, saved: Path | None, module: str) -> Iterator[None]:
-    """
-    Inside, TRL's `module` takes `reference_policy` for its reference model. By itself it would read the model
-    again from where it came, and a model that is new, or that an earlier stage has taught, lies nowhere.
+    """Inside the context, TRL's `module` uses `reference_policy` as its reference model. TRL would otherwise load the
+    model again from its source, where a new model or the result of an earlier stage does not exist.
     """
 
     def of_policy(*_: Any, **__: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the installed TRL cannot do of a recipe, each with who can."""
+"""Recipe features that the installed TRL lacks, with alternatives."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "rloo": (("trl", "RLOOTrainer", "RLOOConfig"),),
     "dpo": (("trl", "DPOTrainer", "DPOConfig"),),
     "reward-model": (("trl", "RewardTrainer", "RewardConfig"),),
-    # In TRL itself up to 0.2x, experimental since: it may come back.
+    # In TRL itself up to 0.2x, experimental since; it may return.
     "process-reward-model": (
         ("trl", "PRMTrainer", "PRMConfig"),
         ("trl.experimental.prm", "PRMTrainer", "PRMConfig"),
     ),
 }
-"""Where trainer and configuration of each stage may lie, the first that is there counts."""
+"""Possible locations of trainer and configuration per stage; the first existing one is used."""
 
 OTHERS: dict[str, str] = {
     "value-model": "TRL does not train value models",
     "ppo": "TRL has no PPO since 1.0",
 }
-"""Stages that no TRL trainer stands for."""
+"""Stages without a TRL trainer."""
 
 
 def find_trainer(stage: str) -> tuple[type, type]:
-    """Trainer and configuration of a stage in the TRL that is installed. Raises `unsupported`."""
+    """Trainer and configuration of a stage in the installed TRL. Raises `unsupported`."""
     import trl
 
     if stage in OTHERS:
@@ -67,7 +67,7 @@ def imported(module: str) -> ModuleType | None:
 
 
 def refuse(recipe: dict[str, Any], index: int) -> None:
-    """Raises `unsupported` or `invalid` for a stage that cannot be run as it stands; finds its trainer in TRL."""
+    """Raises `unsupported` or `invalid` for a stage that cannot be run; finds its trainer in TRL."""
     stage: dict[str, Any] = recipe["stages"][index]
     kind = stage["type"]
     where = place_of(index, stage)

@@ -1,4 +1,6 @@
-"""The stage `reward-model`: one number for a text, from pairs (Bradley and Terry 1952), by TRL's RewardTrainer."""
+"""The stage `reward-model`: one number per text, from preference pairs (Bradley and Terry 1952), with TRL's
+RewardTrainer.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,13 @@ NAME = "reward-model"
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """
-    Trains a model of the policy's layers and one output; the policy stays as it is. Raises the Failures of the data.
-    """
+    """Trains a model with the policy's layers and one output; the policy is frozen. Raises the Failures of the data."""
     trainer_class, config_class = find_trainer(NAME)
     pairs = open_pairs(context, stage.settings["pairs"], prompted=False)
     arguments = training_arguments(
         context, stage, config_class, **batch_options(context, stage), max_length=longest_row(context)
     )
-    # One of an earlier stage, or of the checkpoint that the run goes on from, learns on.
+    # A head of an earlier stage, or of the checkpoint that the run continues from, is trained further.
     head = context.heads.get(NAME) or make_head(context.policy, NAME, context.recipe)
     context.heads[NAME] = head
     replies = ["chosen", "rejected"]

@@ -1,4 +1,4 @@
-"""The recipe's rewards as TRL's reward functions: one a column, all of them by one request a batch."""
+"""The rewards of the recipe as TRL reward functions: one per column, scored in one request per batch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ RewardFunction = Callable[..., list[float | None]]
 
 
 class RewardColumns:
-    """
-    TRL calls one function after the other with the same completions. The first call of a batch scores all columns; the
-    driver answers when a failing reward has been mended, too.
+    """TRL calls one function after the other with the same completions. The first call of a batch scores all columns;
+    the driver replies once a failing reward has been fixed.
     """
 
     def __init__(self, context: Context, first_step: int) -> None:
@@ -24,12 +23,12 @@ class RewardColumns:
         self._first_step = first_step
         self._columns = context.assignment["columns"]
         self._tell_ids = any(column["file"] is not None for column in self._columns)
-        """Whether a reward of the user's may ask for tokens; no built-in one does."""
+        """Whether a user reward may need token ids; built-in ones do not."""
         tokenizer = context.policy.tokenizer
         self._ends = (tokenizer.eos_token_id, tokenizer.pad_token_id)
         self._scored: list[ScoredRow] = []
         self.completions: list[Any] = []
-        """Of the last batch, as TRL has them: texts, or lists of messages."""
+        """Of the last batch, as in TRL: strings, or lists of messages."""
         self.completion_ids: list[list[int]] = []
         self.functions: list[RewardFunction] = [self._function(i) for i in range(len(self._columns))]
 
@@ -43,7 +42,7 @@ class RewardColumns:
 
     @property
     def scored(self) -> list[ScoredRow]:
-        """Of the last batch, the rows of this process in TRL's order."""
+        """Rows of this process in the last batch, in TRL's order."""
         return self._scored
 
     def _function(self, place: int) -> RewardFunction:
@@ -53,7 +52,7 @@ class RewardColumns:
             if place == 0:
                 self._score(prompts, completions, columns)
             return [
-                # A row on which a reward failed is left out of its group, whatever the others say of it.
+                # A row on which a reward failed is excluded from its group, whatever the other rewards are.
                 None if row["reward"] is None and row["errors"] else row["rewards"].get(name)
                 for row in self._scored
             ]
@@ -78,7 +77,7 @@ class RewardColumns:
         self._context.score_metrics.update(logged)
 
     def _row(self, prompt: Any, completion: Any, answer: Any, row: dict[str, Any], ids: list[int]) -> ScoreRow:
-        """One completion as rewards get it: texts, tokens where they are told, messages of a conversation."""
+        """A completion as input of rewards: strings, tokens if requested, messages of a conversation."""
         scored: ScoreRow = {
             "prompt": text_of_prompt(self._context.policy.tokenizer, prompt),
             "completion": text_of_completion(completion),
@@ -94,14 +93,14 @@ class RewardColumns:
 
 
 def text_of_prompt(tokenizer: Any, prompt: Any) -> str:
-    """The text that the policy goes on from."""
+    """The text that the policy continues."""
     if isinstance(prompt, str):
         return prompt
     return tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
 
 
 def text_of_completion(completion: Any) -> str:
-    """What the policy has said; of several messages one after the other."""
+    """The output of the policy; several messages are joined."""
     if isinstance(completion, str):
         return completion
     return "\n".join(str(message.get("content") or "") for message in completion)

@@ -1,7 +1,4 @@
-"""
-One generation batch as the run keeps it: all completions with groups, rewards, advantages and what is known of each
-token.
-"""
+"""One generation batch as logged: all completions with groups, rewards, advantages and token details."""
 
 from __future__ import annotations
 
@@ -26,13 +23,13 @@ class GenerationBatch:
     inputs: list[dict[str, Any]]
     """`problem`, `prompt`, `answer`, `row` of each row."""
     first_row: int
-    """Place of the first row in the batch of all processes."""
+    """Index of the first row in the batch of all processes."""
     completions: list[Any] = field(default_factory=list)
     completion_ids: list[list[int]] = field(default_factory=list)
     scored: list[ScoredRow] = field(default_factory=list)
     advantages: torch.Tensor | None = None
     sampling: torch.Tensor | None = None
-    """Of the sampler, where that is another program (vLLM)."""
+    """From the sampler, if that is another program (vLLM)."""
     old: torch.Tensor | None = None
     reference: torch.Tensor | None = None
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
@@ -43,7 +40,7 @@ class GenerationBatch:
         return all(logprobs.device.type == "cpu" for _, logprobs, _ in self.forward)
 
     def block(self, step: int, stage: str, group_size: int, tokens: bool, pieces: Pieces) -> str:
-        """JSON of these rollouts as the link has them (`rolloutBlockSchema`); tokens only where they are wanted."""
+        """These rollouts as JSON for the link (`rolloutBlockSchema`); tokens only if requested."""
         block: dict[str, Any] = {"lines": self._lines(step, stage, group_size, tokens, pieces.ends)}
         if tokens:
             block["tokens"] = {**self._texts(pieces), "numbers": self._numbers()}
@@ -90,9 +87,8 @@ class GenerationBatch:
         return {"pieces": list(places), "text": in_base64(np.array([places[text] for text in texts], "<u4"))}
 
     def _numbers(self) -> dict[str, str]:
-        """
-        What is known of each token. Log-probabilities are the sampler's, else those of the policy before the batch's
-        first update; what TRL did not compute is NaN, or not there.
+        """Token values. Log-probabilities are those of the sampler, otherwise those of the policy before the first
+        update of the batch; values that TRL did not compute are NaN, or absent.
         """
         lengths = np.array([len(ids) for ids in self.completion_ids], dtype=np.int64)
         width = int(lengths.max(initial=0))
@@ -117,7 +113,7 @@ class GenerationBatch:
         return lists
 
     def _of_forward(self, which: int, width: int) -> NDArray[np.float32]:
-        """Values of the first update: its parts hold the rows in any order, padded more or less than the whole."""
+        """Values of the first update: its parts contain the rows in any order, with different padding."""
         whole = np.full((len(self.inputs), width), math.nan, dtype=np.float32)
         for part in self.forward:
             values = array_of(part[which])

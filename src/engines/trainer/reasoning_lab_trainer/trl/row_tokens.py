@@ -1,4 +1,4 @@
-"""Rows as tokens: how long they are, what is too long, and what of them is imitated."""
+"""Tokenizes rows, checks their lengths, and labels what is trained on."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from ..models.policy import Policy
 
 IGNORED = -100
-"""Label of a token that is not learned."""
+"""Label of tokens that are not trained on."""
 
 
 def encoded(policy: Policy, texts: Sequence[str], what: str, special: bool = True) -> list[list[int]]:
-    """
-    Tokens of each text; `special`: with those that the tokenizer adds to a text. Raises `invalid` for a symbol that the
-    vocabulary lacks, naming it; `what`: what the texts are, for the sentence.
+    """Token ids of each text; `special`: including those that the tokenizer adds. Raises `invalid` with the first
+    symbol missing from the vocabulary; `what`: name of the texts for the message.
     """
     if not texts:
         return []
@@ -48,7 +47,7 @@ def known(policy: Policy, symbol: str) -> bool:
 
 
 def text_of(policy: Policy, prompt: Any, completion: Any = None) -> str:
-    """What the model reads: of messages what the chat template makes of them; of a text that ends, its end too."""
+    """The text the model reads: for messages, the output of the chat template; for a reply, including its end."""
     if isinstance(prompt, str):
         if completion is None:
             return prompt
@@ -60,7 +59,7 @@ def text_of(policy: Policy, prompt: Any, completion: Any = None) -> str:
 
 
 def row_ids(policy: Policy, rows: Sequence[dict[str, Any]], reply: str | None, what: str) -> list[list[int]]:
-    """Tokens of each row's prompt, or of prompt and reply, as TRL's trainers make them."""
+    """Token ids of each row's prompt, or of prompt and reply, as in TRL's trainers."""
     ids: list[list[int]] = [[]] * len(rows)
     for chat in (False, True):
         # A chat template writes special tokens itself.
@@ -72,9 +71,8 @@ def row_ids(policy: Policy, rows: Sequence[dict[str, Any]], reply: str | None, w
 
 
 def fitting(context: Context, rows: list[dict[str, Any]], replies: Sequence[str], what: str) -> list[dict[str, Any]]:
-    """
-    The rows whose prompt leaves room for a completion; tells how many are left out and how many will be cut. `replies`:
-    the columns that follow the prompt.
+    """The rows whose prompt leaves room for a completion; reports how many are left out and how many will be truncated.
+    `replies`: the columns that follow the prompt.
     """
     policy, longest = context.policy, longest_row(context)
     prompts = row_ids(policy, rows, None, f"Prompts of {what}")
@@ -86,9 +84,9 @@ def fitting(context: Context, rows: list[dict[str, Any]], replies: Sequence[str]
 
 
 def imitated(context: Context, rows: list[dict[str, Any]], what: str, packing: bool) -> Dataset:
-    """
-    Prompts and completions as tokens and labels, the completion and its end alone learned: what TRL's SFTTrainer makes
-    of them one by one, made of all at once. Rows that are too long are cut, unless they are packed.
+    """Tokens and labels of prompts and completions, with only the completion and its end labeled: the same as TRL's
+    SFTTrainer produces one by one, computed for all rows at once. Rows that are too long are truncated, unless they are
+    packed.
     """
     policy, longest = context.policy, longest_row(context)
     prompts = row_ids(policy, rows, None, f"Prompts of {what}")
@@ -108,7 +106,7 @@ def imitated(context: Context, rows: list[dict[str, Any]], what: str, packing: b
 
 
 def tell(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
-    """Says what is left out and cut. Raises `invalid` where nothing is left."""
+    """Reports what is left out and truncated. Raises `invalid` if nothing is left."""
     longest = longest_row(context)
     if kept < rows:
         context.alert(

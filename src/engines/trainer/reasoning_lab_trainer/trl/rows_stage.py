@@ -1,6 +1,4 @@
-"""
-What the stages share that learn from rows which are there before training: sft, distill, dpo and the reward models.
-"""
+"""Shared by the stages that train on existing rows: sft, distill, dpo and the reward models."""
 
 from __future__ import annotations
 
@@ -21,20 +19,20 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 MOST_ROWS = 1_000_000
-"""Rows that are laid out ahead; a longer stage goes through them again from the first."""
+"""Max rows laid out ahead; a longer stage repeats them from the first."""
 
 T = TypeVar("T", bound=type[Trainer])
 
 
 class Measured(Gated):
-    """To be mixed into a trainer, before it: measures its held-out rows at the rhythm of the recipe's evaluations."""
+    """Mixin for a trainer; must precede it. Evaluates held-out rows at the interval of the recipe."""
 
     measure_every = 0
     problems_per_batch: int | None = None
-    """Training problems of an update, where they come from the stream of problems."""
+    """Training problems per update, if they come from the stream of problems."""
 
     def step_report(self) -> dict[str, Any]:
-        """Metrics beside those of the update, with `eval/` before their names; every rank calls it."""
+        """Metrics besides those of the update, with the prefix `eval/`; called on every rank."""
         step = self.state.global_step  # type: ignore[attr-defined]
         due = self.measure_every > 0 and (step % self.measure_every == 0 or step >= self.args.max_steps)  # type: ignore[attr-defined]
         if not due or not self.eval_dataset:  # type: ignore[attr-defined]
@@ -52,14 +50,13 @@ class Measured(Gated):
 
 @functools.cache
 def measured(base: T) -> T:
-    """A trainer of TRL with gate, metrics, control and measures of held-out rows."""
+    """A TRL trainer with gate, metrics, control and evaluation of held-out rows."""
     return type(f"Lab{base.__name__}", (Measured, base), {})  # type: ignore[return-value]
 
 
 def batch_options(context: Context, stage: Stage) -> dict[str, Any]:
-    """
-    `batch_size` of the stage as TRL's micro-batches and accumulation. Raises `invalid` where processes cannot share
-    it.
+    """`batch_size` of the stage as TRL's micro-batches and accumulation. Raises `invalid` if it cannot be divided among
+    the processes.
     """
     rows = int(stage.settings["batch_size"])
     size = context.world.size
@@ -76,20 +73,19 @@ def batch_options(context: Context, stage: Stage) -> dict[str, Any]:
         "per_device_train_batch_size": micro,
         "per_device_eval_batch_size": micro,
         "gradient_accumulation_steps": share // micro,
-        # Rows lie in the order of training.
+        # Rows are in training order.
         "train_sampling_strategy": "sequential",
     }
 
 
 def longest_row(context: Context) -> int:
-    """Of the recipe, or what the model takes."""
+    """From the recipe, or the limit of the model."""
     return min((context.recipe.get("pytorch") or {}).get("maxLength", 1024), context.policy.context)
 
 
 def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | None = None) -> None:
-    """
-    Puts the trainer's rows, which TRL has prepared, into the order of training: `order`, or epochs, each shuffled anew
-    by seed and stage. Raises `invalid` where no row is left.
+    """Puts the trainer's prepared rows into training order: `order`, or epochs, each shuffled anew by seed and stage.
+    Raises `invalid` if no row is left.
     """
     rows = len(trainer.train_dataset)
     if rows == 0:
@@ -107,5 +103,5 @@ def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | Non
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Dataset:
-    """Rows as TRL takes them."""
+    """Rows as a dataset for TRL."""
     return Dataset.from_list(list(rows))

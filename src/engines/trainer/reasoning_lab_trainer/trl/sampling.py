@@ -1,6 +1,5 @@
-"""
-What TRL's trainers that sample (GRPO, RLOO) know and tell no callback: the whole generation batch with groups,
-rewards and advantages, and the log-probabilities and entropies of the forward passes that they make anyway.
+"""Data of TRL's sampling trainers (GRPO, RLOO) that callbacks do not receive: the whole generation batch with groups,
+rewards and advantages, and the log-probabilities and entropies of their forward passes.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 ROWS = "lab_rows"
-"""Key of a batch's own tensor with the places of its rows: TRL shuffles and splits it with the others."""
+"""Key of an extra batch tensor with the row indices: TRL shuffles and splits it with the others."""
 
 
 class Sampling(Gated):
-    """Mixed into GRPOTrainer or RLOOTrainer, before it. It computes nothing that the trainer would not compute."""
+    """Mixin for GRPOTrainer or RLOOTrainer; must precede it. It adds no computation."""
 
     def begin_sampling(self, context: Context, stage: Stage, columns: RewardColumns) -> None:
-        """Once, after the trainer was made."""
+        """Called once, after the trainer was created."""
         self.lab = context
         self.lab_stage = stage
         self.columns = columns
@@ -67,7 +66,7 @@ class Sampling(Gated):
         finally:
             self._generating = False
         columns, forwards = self.columns, self._forwards
-        # In their order: the policy before the batch (not always needed), then the reference.
+        # In order: the policy before the batch (if needed), then the reference.
         reference = forwards.pop() if self.beta != 0.0 and forwards else None
         self._batch = GenerationBatch(
             inputs=posed,
@@ -85,10 +84,10 @@ class Sampling(Gated):
         return output
 
     def _posed(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The problems that a generation batch stands for; the dataset holds their places alone."""
+        """The problems of a generation batch; the dataset contains only their positions."""
         context, first = self.lab, self.lab_stage.first_problem
         places = [int(row["problem"]) for row in inputs]
-        # The whole batch, of all processes: they ask for it together.
+        # The whole batch of all processes, which request it together.
         start = first + (places[0] - first) // self.problems_per_batch * self.problems_per_batch
         problems = context.problems.training(start, self.problems_per_batch)
         ask = context.policy.template.ask
@@ -108,7 +107,7 @@ class Sampling(Gated):
         return generated
 
     def _tokenize_prompts(self, prompts: list[Any]) -> Any:
-        """As in TRL; a prompt that the model cannot read, or that leaves no room for an answer, is named."""
+        """As in TRL, but a prompt that the model cannot read, or that leaves no room for an answer, is reported."""
         policy = self.lab.policy
         try:
             tokenized = super()._tokenize_prompts(prompts)
@@ -151,9 +150,9 @@ class Sampling(Gated):
         return result
 
     def _tell_ahead(self) -> None:
-        """
-        Once all of the first update is known, the driver gets its rollouts: it reads them while the gradients are
-        computed. Not where they lie on a GPU, which would be waited for, nor where several processes have a part each.
+        """Sends the rollouts to the driver as soon as the first update is known, so that it processes them while
+        gradients are computed. Not if they are on a GPU, which would have to be synchronized, nor with several
+        processes.
         """
         batch, update = self._batch, self.state.global_step + 1
         link = self.lab.link
@@ -177,11 +176,11 @@ class Sampling(Gated):
         return batch.block(stage.first_step + update, stage.type, self.num_generations, tokens, self._pieces)
 
     def _kept_in_run(self, update: int) -> bool:
-        """Whether the rollouts of the generation batch that `update` learns from are kept."""
+        """Whether the rollouts of the generation batch used by `update` are logged."""
         return (update - 1) // updates_per_batch(self) % self.lab.recipe["log"]["rolloutsEvery"] == 0
 
     def step_report(self) -> dict[str, Any]:
-        """Rollouts and metrics of a generation batch, with its first update; every rank calls it."""
+        """Rollouts and metrics of a generation batch, with its first update; called on every rank."""
         batch, report = self._batch, self._report
         self._batch = self._report = None
         if batch is None or report is None:
@@ -197,5 +196,5 @@ class Sampling(Gated):
 
 
 def place_dataset(first: int, count: int) -> Dataset:
-    """Places of training problems, in the order in which they are put; TRL repeats each for its group."""
+    """Positions of training problems, in order; TRL repeats each for its group."""
     return Dataset.from_dict({"problem": list(range(first, first + count))})

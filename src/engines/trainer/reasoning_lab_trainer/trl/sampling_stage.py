@@ -1,4 +1,4 @@
-"""A stage of a trainer that samples and scores its own batches."""
+"""A stage whose trainer samples and scores its own batches."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
         "per_device_train_batch_size": micro,
         "gradient_accumulation_steps": accumulated,
         "steps_per_generation": settings["steps_per_generation"] * accumulated,
-        # Problems come in the order in which they are put.
+        # Problems are already in order.
         "shuffle_dataset": False,
         **vllm_options(context),
     }
 
 
 def vllm_options(context: Context) -> dict[str, Any]:
-    """Generation by vLLM in TRL's terms. Raises Failure `unavailable` without the package."""
+    """Generation with vLLM in TRL's terms. Raises Failure `unavailable` if the package is missing."""
     vllm = (context.recipe.get("pytorch") or {}).get("vllm")
     if vllm is None:
         return {}

@@ -1,4 +1,4 @@
-"""Which function runs which stage."""
+"""Dispatches stages to their functions."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ def run_stage(context: Context, stage: Stage) -> None:
 
 
 def check_stages(recipe: dict[str, Any]) -> None:
-    """
-    Finds the trainer of every stage in the TRL that is installed, and checks the `trainer` blocks by it, before any
-    work. Raises `unsupported` and `invalid`.
+    """Finds the trainer of every stage in the installed TRL, and validates the `trainer` blocks, before any work.
+    Raises `unsupported` and `invalid`.
     """
     for index, stage in enumerate(recipe["stages"]):
         refuse(recipe, index)

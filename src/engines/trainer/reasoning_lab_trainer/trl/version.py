@@ -1,4 +1,4 @@
-"""Whether the TRL that is installed is one that this package knows."""
+"""Checks whether the installed TRL is supported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from ..failure import Failure
 
 KNOWN = (1, 13)
-"""Major and minor version of TRL that was read and tested."""
+"""Major and minor version of TRL that was tested."""
 
 NEEDED: dict[str, tuple[str, tuple[str, ...]]] = {
     "trl.trainer.grpo_trainer": (
@@ -31,11 +31,11 @@ NEEDED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("_get_grad_norm", "_load_from_checkpoint", "_load_rng_state", "_save_optimizer_and_scheduler", "_save_scaler"),
     ),
 }
-"""Methods that are extended: without one of them the trainer would train, but the run would lack what they tell."""
+"""Methods that are extended: without one of them training would work, but the run would lack their data."""
 
 
 def check_version() -> None:
-    """Raises Failure `version` with what to install, where TRL is missing, or lacks what is extended here."""
+    """Raises Failure `version` with what to install, if TRL is missing or lacks what is extended here."""
     installed = trl_version()
     for module, (name, methods) in NEEDED.items():
         try:
@@ -51,7 +51,7 @@ def check_version() -> None:
 
 
 def trl_version() -> str:
-    """The version of TRL that is installed. Raises Failure `unavailable`."""
+    """The installed version of TRL. Raises Failure `unavailable`."""
     try:
         return version("trl")
     except PackageNotFoundError as error:
@@ -72,7 +72,7 @@ def unknown(installed: str, why: str) -> Failure:
 
 
 def other_version() -> str | None:
-    """A sentence for the log where TRL is another one than was tested, though it has all that is needed."""
+    """A sentence for the log if TRL differs from the tested version but has everything required."""
     installed = trl_version()
     parts = installed.split(".")
     if tuple(int(part) if part.isdigit() else -1 for part in parts[:2]) == KNOWN:
