@@ -124,7 +124,8 @@ export const distillStageSchema = stageOf(
 		}),
 		max_completion_length: key(count('teacher, without data: max completion length in tokens.', 1, 8192), {
 			...max_completion_length.facts,
-			default: (completionLength, stage): number | undefined => (distillSamples(stage) ? completionLength : undefined),
+			default: ({ completionLength }, stage): number | undefined =>
+				distillSamples(stage) ? completionLength : undefined,
 			maybe: true,
 		}),
 		batch_size: batchSize('Completions per update.'),
