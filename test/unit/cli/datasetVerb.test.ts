@@ -29,7 +29,7 @@ test('a dataset is described, its duplicates and what gives a test away are name
 	await writeFile(tests, jsonl([{ question, answer: '2' }]));
 	const clean = await run('check', data, '--prompt', 'question');
 	assert.match(clean.stdout, /^train\.jsonl: 3 rows, 2 distinct, /);
-	assert.match(clean.stdout, /whole number 2, text 1/);
+	assert.match(clean.stdout, /integer 2, text 1/);
 	assert.match(clean.stdout, /The same: 1 group\n {2}rows 1, 2: "How many legs have three cats\?"/);
 
 	const found = await run('check', data, '--prompt', 'question', '--against', tests).then(
@@ -64,7 +64,7 @@ test('columns are guessed as the dataset view guesses them', async (t) => {
 	const told = JSON.parse((await run('check', data, '--json')).stdout);
 	assert.deepEqual(told.columns, { prompt: 'question', answer: 'answer', solution: 'answer', preset: 'gsm8k' });
 	assert.equal(told.facts.withSolution, 2);
-	assert.deepEqual(told.facts.answerKinds, [['whole number', 2]]);
+	assert.deepEqual(told.facts.answerKinds, [['integer', 2]]);
 	assert.match((await run('check', data)).stdout, /answer: it follows "####" in "answer"\n/);
 	// A column that was named is read as it stands.
 	const named = JSON.parse((await run('check', data, '--answer', 'question', '--json')).stdout);

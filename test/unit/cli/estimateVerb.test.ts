@@ -67,9 +67,9 @@ test('a pipeline takes what its largest stage takes, each with the model that it
 	assert.match(told.stdout, /\nmeasure +evaluate +- +- +-\n/);
 	assert.match(
 		told.stdout,
-		/\nThe stages need up to about \d+ GiB at most, in rl, and there are 80\.0 GiB: not all of them fit\.\n/,
+		/\nThe stages need up to about \d+ GiB, in rl, but 80\.0 GiB is available: not all of them fit\.\n/,
 	);
-	assert.match(told.stdout, /\nThe recipe limits some stages to 12\.5 minutes; others/);
+	assert.match(told.stdout, /\nThe recipe limits some stages to 12\.5 minutes in total; the others/);
 	assert.match(told.stdout, /\nrl: It would fit with "microBatch": \d+/);
 	const alone = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '800', '--json');
 	assert.equal(alone.status, 0, alone.stderr);
@@ -98,7 +98,7 @@ test('bad input is told', { timeout: 120_000 }, async (context) => {
 		reason: 'unsupported',
 	});
 	await writeFile(join(folder, 'model', 'config.json'), '{}');
-	await assert.rejects(run(file), { reason: 'invalid', message: /config\.json has no "hidden_size"/ });
+	await assert.rejects(run(file), { reason: 'invalid', message: /config\.json has no valid size "hidden_size"/ });
 	await rm(join(folder, 'model', 'config.json'));
 	await assert.rejects(run(file), { reason: 'invalid', message: /it has no config\.json/ });
 	await assert.rejects(run(file, '--set', 'model.path="none/of-these"'), {

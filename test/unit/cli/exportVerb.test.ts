@@ -39,13 +39,13 @@ test('export refuses what it cannot use, in one sentence', async (context) => {
 	const place = await Workplace.make(context);
 	for (const [args, reason] of [
 		[[trl], /--as is missing\. Choose one of sft, dpo,/],
-		[[trl, '--as', 'csv'], /--as is csv\./],
+		[[trl, '--as', 'csv'], /--as is "csv"\. Choose one of sft, dpo,/],
 		[[trl, '--as', 'dpo', '--unique'], /--unique is of no use with --as dpo\. It goes with sft\./],
 		[[trl, '--as', 'prm800k', '--correct'], /--correct is of no use with --as prm800k/],
 		[[trl, '--as', 'sft', '--correct', '--wrong'], /cannot be given together/],
 		[[trl, '--as', 'sft', '--steps', '5-2'], /--steps is "5-2"/],
 		[[trl, '--as', 'sft', '--min-reward', 'high'], /--min-reward is "high"/],
-		[[trl, '--as', 'sft', '--perturb', 'shuffle'], /"shuffle" is no perturbation\. Write one of wrong-answer/],
+		[[trl, '--as', 'sft', '--perturb', 'shuffle'], /"shuffle" is not a perturbation\. Use one of wrong-answer/],
 		[[trl, '--as', 'sft', '--group', '3'], /--group is "3", not STEP\/GROUP/],
 		[[trl, '--as', 'dpo', '--pairs-per-group', '0'], /--pairs-per-group is 0/],
 		[[trl, '--as', 'dpo', '--form', 'messages'], /--form messages is of no use/],

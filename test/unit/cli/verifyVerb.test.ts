@@ -77,7 +77,7 @@ test('a Python reward is verified, and its faults stand at their line', limit, a
 	assert.match(broke.stdout, /^rest: .* errors · /m);
 	assert.match(
 		broke.stdout,
-		/rewards\/right\.reward\.py:6: threw: .*division by zero.* \(row \d+, right answer; .* and \d+ more rows\)/,
+		/rewards\/right\.reward\.py:6: threw: .*division by zero.* \(row \d+, correct answer; .* and \d+ more rows\)/,
 	);
 	assert.match(broke.stdout, /^Failed: rest\.$/m);
 	const one = await place.run(context, 'verify', 'rewards/right.reward.py', '--reward', 'right', '--json');
