@@ -23,35 +23,29 @@ const groups = {
 
 const beta = (words: string) =>
 	live(
-		key(real(words, 0, 1000), {
-			default: 0,
-			alsoCalled: ['kl_coef', 'kl_coeff', 'kl_loss_coef', 'init_kl_coef', 'kl_beta'],
-		}),
+		key(real(words, 0, 1000), 0, { alsoCalled: ['kl_coef', 'kl_coeff', 'kl_loss_coef', 'init_kl_coef', 'kl_beta'] }),
 	);
 
 const clipping = {
 	epsilon: live(
-		key(real('Lower clip range of the ratio.', 0, 1), {
-			default: 0.2,
+		key(real('Lower clip range of the ratio.', 0, 1), 0.2, {
 			alsoCalled: ['clip_ratio', 'cliprange', 'clip_range', 'clip_eps', 'eps_clip'],
 		}),
 	),
 	epsilon_high: live(
-		key(real('Upper clip range of the ratio.', 0, 100), {
-			default: sameAs('epsilon'),
+		key(real('Upper clip range of the ratio.', 0, 100), sameAs('epsilon'), {
 			alsoCalled: ['clip_ratio_high', 'eps_clip_high'],
 		}),
 	),
 };
 
-const mask_truncated_completions = key(flag('Leave truncated completions out of the loss.'), { default: false });
+const mask_truncated_completions = key(flag('Leave truncated completions out of the loss.'), false);
 
 export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimization.', {
 	...groups,
 	beta: beta('Weight of the KL term; 0: no reference forward.'),
 	...clipping,
-	loss_type: key(choice(lossTypes, "How token losses are averaged; dapo is TRL's default, too."), {
-		default: 'dapo',
+	loss_type: key(choice(lossTypes, "How token losses are averaged; dapo is TRL's default, too."), 'dapo', {
 		lacking: {
 			embedded: {
 				when: (value) => !(embeddedLossTypes as readonly unknown[]).includes(value),
@@ -66,18 +60,14 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 			},
 		},
 	}),
-	scale_rewards: key(choice(rewardScales, 'Standard deviation that divides the advantages.'), {
-		default: 'group',
-	}),
+	scale_rewards: key(choice(rewardScales, 'Standard deviation that divides the advantages.'), 'group'),
 	mask_truncated_completions,
-	dynamic_sampling: key(flag('Resample groups whose rewards are all equal (DAPO).'), {
-		default: false,
+	dynamic_sampling: key(flag('Resample groups whose rewards are all equal (DAPO).'), false, {
 		lacking: {
 			pytorch: { say: 'TRL has no "dynamic_sampling": remove it, or set "engine": "embedded".' },
 		},
 	}),
-	max_resamples: key(count('dynamic_sampling: max further generation batches.', 1, 64), {
-		default: 3,
+	max_resamples: key(count('dynamic_sampling: max further generation batches.', 1, 64), 3, {
 		lacking: {
 			pytorch: {
 				when: (_, { dynamic_sampling }) => dynamic_sampling !== true,
@@ -85,20 +75,22 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 			},
 		},
 	}),
-	skip_dead_groups: key(flag('Leave groups without advantage out of the update if that is exact.'), {
-		// TRL computes every row.
-		default: ({ embedded }): boolean => embedded,
-		or: 'true',
-		lacking: {
-			pytorch: {
-				say: 'TRL computes groups without advantage, too: remove "skip_dead_groups", or set "engine": "embedded".',
+	skip_dead_groups: key(
+		flag('Leave groups without advantage out of the update if that is exact.'), // TRL computes every row.
+		({ embedded }): boolean => embedded,
+		{
+			or: 'true',
+			lacking: {
+				pytorch: {
+					say: 'TRL computes groups without advantage, too: remove "skip_dead_groups", or set "engine": "embedded".',
+				},
 			},
 		},
-	}),
+	),
 	control: key(
 		choice(['shuffle'], 'Control experiment: permutes advantages over the batch, so that nothing can be learned.'),
+		null,
 		{
-			default: null,
 			lacking: {
 				pytorch: {
 					say: 'TRL permutes no advantages: remove "control", or run the experiment with "engine": "embedded".',

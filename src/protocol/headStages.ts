@@ -16,14 +16,12 @@ const head = {
 						'A JSONL file, relative to the recipe: one {"prompt", "completions", "labels"} per line; a label of each step, true, false or 0 to 1.',
 					),
 				),
-				separator: key(described(v.string(), 'Separator of steps in the file.'), { default: '\n' }),
-				heldOutShare: key(real('Held-out share of prompts, by a hash.', 0.001, 0.9), {
-					default: 0.1,
-				}),
+				separator: key(described(v.string(), 'Separator of steps in the file.'), '\n'),
+				heldOutShare: key(real('Held-out share of prompts, by a hash.', 0.001, 0.9), 0.1),
 			}),
 			'Learn from a file of labeled steps instead of completions of the policy.',
 		),
-		{ default: null },
+		null,
 	),
 	batch_size: batchSize('labels: solutions of the file per update.'),
 	...batches,
@@ -49,10 +47,10 @@ export const processStageSchema = stageOf(
 	{
 		...head,
 		num_generations: generations('Solutions per problem whose steps are labeled.', 1, 2),
-		completions: key(count('Completions from each step.', 1, 1024), { default: 8 }),
+		completions: key(count('Completions from each step.', 1, 1024), 8),
 		estimation: key(
 			choice(estimationNames, 'Label of a step: the share of correct completions, or whether any is correct.'),
-			{ default: 'soft' },
+			'soft',
 		),
 		split: key(
 			described(
@@ -62,7 +60,7 @@ export const processStageSchema = stageOf(
 				),
 				'Where a step ends: lines, paragraphs, sentences, tokens-16 (any number), or a text.',
 			),
-			{ default: 'lines' },
+			'lines',
 		),
 	},
 	{

@@ -12,8 +12,8 @@ export const corpusSchema = described(
 			'file',
 			text('A JSONL file with a column of texts, or a .txt file with one text a line, relative to the recipe.'),
 		),
-		text: key(text('Name of the column.'), { default: 'text' }),
-		heldOutShare: key(real('Held-out share of texts, by a hash.', 0.001, 0.9), { default: 0.05 }),
+		text: key(text('Name of the column.'), 'text'),
+		heldOutShare: key(real('Held-out share of texts, by a hash.', 0.001, 0.9), 0.05),
 	}),
 	'Texts to learn.',
 );
@@ -23,10 +23,11 @@ export const pretrainStageSchema = stageOf(
 	'Next-token prediction on whole texts, which makes a base model.',
 	{
 		...optimizer,
-		corpus: key(corpusSchema, { default: null, or: 'those that the dataset has itself' }),
-		workedShare: key(real('Share of worked solutions of the dataset, each as one text: prompt and completion.', 0, 1), {
-			default: 0.05,
-		}),
+		corpus: key(corpusSchema, null, { or: 'those that the dataset has itself' }),
+		workedShare: key(
+			real('Share of worked solutions of the dataset, each as one text: prompt and completion.', 0, 1),
+			0.05,
+		),
 		batch_size: batchSize('Texts per update.'),
 	},
 	{
@@ -41,23 +42,22 @@ const split = hubSplit('pytorch: split of a hub dataset.');
 /** Where completions lie, and in which columns. A path that is no file or folder is a hub id. */
 const completionKeys = {
 	path: place('data', text('A JSONL file, relative to the recipe; pytorch: also JSON, CSV or Parquet, or a hub id.')),
-	split: key(split.schema, { default: 'train', lacking: split.lacking }),
-	prompt: key(text('Name of the prompt column.'), { default: 'prompt' }),
-	completion: key(text('Name of the completion column.'), { default: 'completion' }),
-	answer: key(text('Name of the answer column, where completions are rejected.'), { default: 'answer' }),
-	solution: key(text('embedded: name of the solution column, for rows without a completion.'), {
-		default: ({ embedded }): string | undefined => (embedded ? 'solution' : undefined),
-		or: '"solution"',
-		maybe: true,
-	}),
+	split: key(split.schema, 'train', { lacking: split.lacking }),
+	prompt: key(text('Name of the prompt column.'), 'prompt'),
+	completion: key(text('Name of the completion column.'), 'completion'),
+	answer: key(text('Name of the answer column, where completions are rejected.'), 'answer'),
+	solution: key(
+		text('embedded: name of the solution column, for rows without a completion.'),
+		({ embedded }): string | undefined => (embedded ? 'solution' : undefined),
+		{ or: '"solution"', maybe: true },
+	),
 };
 
 export const completionsSchema = group(completionKeys);
 
 export const sftStageSchema = stageOf('sft', 'Cold start: imitation of worked solutions.', {
 	...optimizer,
-	data: key(described(completionsSchema, 'Completions of a file.'), {
-		default: null,
+	data: key(described(completionsSchema, 'Completions of a file.'), null, {
 		or: 'worked solutions of the dataset',
 		late: true,
 		lacking: {
@@ -83,19 +83,20 @@ export const distillStageSchema = stageOf(
 				completionsSchema,
 				"The teacher's completions. Absent, with a teacher: completions of problems of the dataset.",
 			),
-			{ default: null },
+			null,
 		),
 		minReward: key(
 			real('Completions of "data" whose reward by the rewards of this recipe is below it are left out.', -1e6, 1e6),
-			{ default: null, or: 'none is' },
+			null,
+			{ or: 'none is' },
 		),
 		teacher: key(
 			described(
 				group({ path: place('file', text('A checkpoint folder of the embedded engine.')) }),
 				'embedded: a model with the same vocabulary whose probabilities are learned.',
 			),
+			null,
 			{
-				default: null,
 				late: true,
 				lacking: {
 					pytorch: {
@@ -104,30 +105,21 @@ export const distillStageSchema = stageOf(
 				},
 			},
 		),
-		temperature: live(
-			key(real('teacher: divisor of the logits of both models.', 0.01, 100), {
-				default: 1,
-				late: true,
-			}),
+		temperature: live(key(real('teacher: divisor of the logits of both models.', 0.01, 100), 1, { late: true })),
+		alpha: key(real('teacher: share of cross-entropy with the completions; the rest is the divergence.', 0, 1), 0, {
+			late: true,
+		}),
+		on_policy: key(flag('teacher, without data: the student instead of the teacher writes the completions.'), false, {
+			late: true,
+		}),
+		sampling_temperature: key(real('teacher, without data: temperature of the completions.', 0.01, 100), 1, {
+			late: true,
+		}),
+		max_completion_length: key(
+			count('teacher, without data: max completion length in tokens.', 1, 8192),
+			({ completionLength }, stage): number | undefined => (distillSamples(stage) ? completionLength : undefined),
+			{ ...max_completion_length.facts, maybe: true },
 		),
-		alpha: key(real('teacher: share of cross-entropy with the completions; the rest is the divergence.', 0, 1), {
-			default: 0,
-			late: true,
-		}),
-		on_policy: key(flag('teacher, without data: the student instead of the teacher writes the completions.'), {
-			default: false,
-			late: true,
-		}),
-		sampling_temperature: key(real('teacher, without data: temperature of the completions.', 0.01, 100), {
-			default: 1,
-			late: true,
-		}),
-		max_completion_length: key(count('teacher, without data: max completion length in tokens.', 1, 8192), {
-			...max_completion_length.facts,
-			default: ({ completionLength }, stage): number | undefined =>
-				distillSamples(stage) ? completionLength : undefined,
-			maybe: true,
-		}),
 		batch_size: batchSize('Completions per update.'),
 	},
 );
@@ -138,17 +130,14 @@ const { split: _, ...fileKeys } = completionKeys;
 export const mixedInSchema = group({
 	...fileKeys,
 	split: derivedKey(v.string(), () => 'train'),
-	share: key(real('Share of the data from this file.', 0, 0.99), {
-		default: null,
-		or: 'all rows',
-	}),
+	share: key(real('Share of the data from this file.', 0, 0.99), null, { or: 'all rows' }),
 });
 
 export const rejectionSamplingStageSchema = stageOf(
 	'rejection-sampling',
 	'Keeps good completions of the policy as data, without training.',
 	{
-		problems: key(count('Training problems to answer.', 1, 10_000_000), { default: 1000 }),
+		problems: key(count('Training problems to answer.', 1, 10_000_000), 1000),
 		num_generations: generations('Completions per problem.', 1, 4),
 		prompts_per_step: batches.prompts_per_step,
 		/** Generation batches. */
@@ -157,35 +146,37 @@ export const rejectionSamplingStageSchema = stageOf(
 		),
 		until: derivedKey(v.null(), () => null),
 		...sampling,
-		max_completion_length: key(count('Max completion length in tokens.', 1, 8192), max_completion_length.facts),
+		max_completion_length: key(
+			count('Max completion length in tokens.', 1, 8192),
+			max_completion_length.facts.default,
+			max_completion_length.facts,
+		),
 		keep: key(
 			described(
 				group({
-					correct: key(flag('Only completions with a correct answer.'), { default: true }),
-					minReward: key(real('Min reward of a completion.', -1e6, 1e6), { default: null }),
+					correct: key(flag('Only completions with a correct answer.'), true),
+					minReward: key(real('Min reward of a completion.', -1e6, 1e6), null),
 					language: key(
 						described(
 							group({
 								language: choice(languageNames, 'The language, by its ISO 639-1 code.'),
-								minShare: key(real('Min share of words of the thinking.', 0, 1), { default: 0.9 }),
+								minShare: key(real('Min share of words of the thinking.', 0, 1), 0.9),
 							}),
 							'Only completions whose thinking is in one language.',
 						),
-						{ default: null },
+						null,
 					),
-					minTokens: key(count('Min tokens of a completion.'), { default: null }),
-					maxTokens: key(count('Max tokens of a completion.'), { default: null }),
-					perProblem: key(count('Max completions per problem, the best by reward.'), {
-						default: null,
-						or: 'all',
-					}),
-					duplicates: key(choice(['drop', 'keep'], 'Completions of a problem that differ only in white space.'), {
-						default: 'drop',
-					}),
+					minTokens: key(count('Min tokens of a completion.'), null),
+					maxTokens: key(count('Max tokens of a completion.'), null),
+					perProblem: key(count('Max completions per problem, the best by reward.'), null, { or: 'all' }),
+					duplicates: key(
+						choice(['drop', 'keep'], 'Completions of a problem that differ only in white space.'),
+						'drop',
+					),
 				}),
 				'Which completions to keep; truncated ones are never kept.',
 			),
-			{ default: {} },
+			{},
 		),
 		extra: key(
 			described(
@@ -195,7 +186,7 @@ export const rejectionSamplingStageSchema = stageOf(
 				),
 				'Files of completions to mix in.',
 			),
-			{ default: (): never[] => [] },
+			(): never[] => [],
 		),
 	},
 	{

@@ -134,12 +134,12 @@ export const listReferenceKeys = {
 export type ListReferenceKey = keyof typeof listReferenceKeys;
 
 const sampled = {
-	temperature: key(real('Sampling temperature.', 0, 100), { default: 1 }),
-	top_p: key(real('Nucleus sampling threshold.', 0, 1), { default: 1 }),
+	temperature: key(real('Sampling temperature.', 0, 100), 1),
+	top_p: key(real('Nucleus sampling threshold.', 0, 1), 1),
 	max_completion_length: bareKey(count('Max completion length in tokens.', 1, 131_072), {
 		or: 'what the context allows',
 	}),
-	concurrency: key(count('Concurrent requests.', 1, 256), { default: 16 }),
+	concurrency: key(count('Concurrent requests.', 1, 256), 16),
 };
 
 const scorer = (words: string) =>
@@ -151,7 +151,7 @@ const scorer = (words: string) =>
 	);
 
 export const searchStageSchema = stageOf('search', 'Searches with a policy and writes training data.', {
-	strategy: key(text('A strategy by its name.'), { default: 'self-consistency' }),
+	strategy: key(text('A strategy by its name.'), 'self-consistency'),
 	params: bareKey(described(v.record(v.string(), v.unknown()), 'Parameters of the strategy.')),
 	guide: scorer('Scorer of thoughts: value, process, majority, self-evaluation, ..., or {"use", ...}.'),
 	judge: scorer('Scorer that chooses among final nodes (default: the guide).'),
@@ -160,7 +160,7 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy and w
 			v.union([v.string(), v.strictObject({ text: text('The text that ends a step.') })], 'must be a rule or {"text"}'),
 			'Where a step ends.',
 		),
-		{ default: 'lines' },
+		'lines',
 	),
 	budget: bareKey(
 		described(
@@ -172,33 +172,34 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy and w
 			'Limits of a search.',
 		),
 	),
-	problems: key(count('Problems to search.', 1, 1_000_000), { default: 200 }),
-	part: key(choice(datasetParts, 'Which problems of the dataset.'), { default: 'training' }),
+	problems: key(count('Problems to search.', 1, 1_000_000), 200),
+	part: key(choice(datasetParts, 'Which problems of the dataset.'), 'training'),
 	export: key(
 		described(
 			v.pipe(v.array(choice(dataKinds, 'A kind of data.')), v.minLength(1, 'needs at least one kind of data')),
 			'Outputs: completions, pairs, labels.',
 		),
-		{ default: ['completions'], or: 'completions' },
+		['completions'],
+		{ or: 'completions' },
 	),
 	keep: bareKey(choice(['best', 'correct', 'all'], 'Which solutions of a search to keep.'), {
 		or: 'correct, where a gold answer can tell; else best',
 	}),
-	most: key(count('Max solutions per problem.', 1, 1024), { default: 4 }),
+	most: key(count('Max solutions per problem.', 1, 1024), 4),
 	least: bareKey(real('Min reward of solutions.', -1e6, 1e6)),
-	span: key(choice(['step', 'completion'], 'pairs: unit to compare.'), { default: 'completion' }),
-	pairs_per_problem: key(count('pairs: max per node.', 1, 64), { default: 1 }),
-	margin: key(real('pairs: min difference of the values.', 0), { default: 0 }),
-	solutions: key(count('labels: solutions of a problem whose steps are labeled.', 1, 1000), { default: 1 }),
-	completions: key(count('labels: completions from each step.', 1, 1000), { default: 8 }),
-	searches: key(count('Concurrent problems.', 1, 4096), { default: 64 }),
+	span: key(choice(['step', 'completion'], 'pairs: unit to compare.'), 'completion'),
+	pairs_per_problem: key(count('pairs: max per node.', 1, 64), 1),
+	margin: key(real('pairs: min difference of the values.', 0), 0),
+	solutions: key(count('labels: solutions of a problem whose steps are labeled.', 1, 1000), 1),
+	completions: key(count('labels: completions from each step.', 1, 1000), 8),
+	searches: key(count('Concurrent problems.', 1, 4096), 64),
 	...sampled,
 });
 
 export const evaluateStageSchema = stageOf('evaluate', 'Measures a policy: pass@1, pass@k, cons@k with intervals.', {
-	problems: key(count('Questions.', 1, 1_000_000), { default: 256 }),
-	part: key(choice(datasetParts, 'Which problems of the dataset.'), { default: 'held-out' }),
-	samples: key(count('Completions of each question.', 1, 1024), { default: 1 }),
+	problems: key(count('Questions.', 1, 1_000_000), 256),
+	part: key(choice(datasetParts, 'Which problems of the dataset.'), 'held-out'),
+	samples: key(count('Completions of each question.', 1, 1024), 1),
 	protocol: bareKey(choice(['r1'], 'r1: defaults of temperature 0.6, top_p 0.95 and 16 samples (DeepSeek-R1).')),
 	judge: scorer('Scorer that chooses the best of k samples for best@k: value, process, ..., or {"use", ...}.'),
 	category: bareKey(text('Column that names the kind of a question.')),

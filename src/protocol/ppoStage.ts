@@ -13,32 +13,24 @@ export const ppoStageSchema = stageOf(
 		...optimizer,
 		num_generations: generations('Completions per prompt.', 1, 8),
 		prompts_per_step: batches.prompts_per_step,
-		num_mini_batches: key(count('Parts into which a generation batch is split, one update each.', 1, 1024), {
-			default: 1,
-		}),
-		num_ppo_epochs: key(count('Passes over each generation batch; 4 in TRL.', 1, 64), { default: 1 }),
+		num_mini_batches: key(count('Parts into which a generation batch is split, one update each.', 1, 1024), 1),
+		num_ppo_epochs: key(count('Passes over each generation batch; 4 in TRL.', 1, 64), 1),
 		...scoredSampling,
 		kl_coef: key(
 			real("Weight of each token's KL to the reference in its reward (k1); 0: no reference; 0.05 in TRL.", 0, 1000),
-			{ default: 0 },
+			0,
 		),
-		cliprange: key(real('Clip range of the ratio around 1.', 0, 100), { default: 0.2 }),
-		vf_coef: key(real('Weight of the value loss.', 0, 1000), { default: 0.1 }),
-		cliprange_value: key(real('Clip range of the value around the one of the batch.', 0, 1e6), {
-			default: 0.2,
-		}),
-		gamma: key(real('Discount of later rewards, per token.', 0, 1), { default: 1 }),
-		lam: key(real('Lambda of generalized advantage estimation; 0.95 in TRL.', 0, 1), { default: 1 }),
-		whiten_advantages: key(flag('Normalize the advantages of a generation batch to mean 0 and standard deviation 1.'), {
-			default: true,
-		}),
-		critic_learning_rate: key(real('Peak learning rate of the critic.', 0, 10), {
-			default: null,
-			or: 'learning_rate',
-		}),
-		critic_warmup_steps: key(count('Initial updates that only train the critic.', 0, 10_000_000), {
-			default: 0,
-		}),
+		cliprange: key(real('Clip range of the ratio around 1.', 0, 100), 0.2),
+		vf_coef: key(real('Weight of the value loss.', 0, 1000), 0.1),
+		cliprange_value: key(real('Clip range of the value around the one of the batch.', 0, 1e6), 0.2),
+		gamma: key(real('Discount of later rewards, per token.', 0, 1), 1),
+		lam: key(real('Lambda of generalized advantage estimation; 0.95 in TRL.', 0, 1), 1),
+		whiten_advantages: key(
+			flag('Normalize the advantages of a generation batch to mean 0 and standard deviation 1.'),
+			true,
+		),
+		critic_learning_rate: key(real('Peak learning rate of the critic.', 0, 10), null, { or: 'learning_rate' }),
+		critic_warmup_steps: key(count('Initial updates that only train the critic.', 0, 10_000_000), 0),
 	},
 	{
 		pytorch: {

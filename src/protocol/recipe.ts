@@ -80,23 +80,22 @@ export const fileDatasetSchema = group({
 		text(
 			'A file of rows (JSONL, JSON, CSV, TSV, Parquet or Arrow), a folder of Parquet files, or one that save_to_disk wrote, relative to the recipe; pytorch: or a hub id.',
 		),
-		{ default: (): string => '', or: 'that of "preset"' },
+		(): string => '',
+		{ or: 'that of "preset"' },
 	),
 	preset: bareKey(choice(presetNames, 'A known dataset, which says how rows are read, and its hub id.')),
 	config: bareKey(text('pytorch: configuration of a hub dataset.'), { lacking: ofHub('config') }),
 	split: bareKey(text('pytorch: split of a hub dataset.'), { or: '"train"', lacking: ofHub('split') }),
-	prompt: key(text('Name of the prompt column.'), { default: 'prompt' }),
-	answer: key(text('Name of the answer column.'), { default: 'answer' }),
-	solution: key(text('Name of the column with a worked solution for the cold start.'), { default: 'solution' }),
+	prompt: key(text('Name of the prompt column.'), 'prompt'),
+	answer: key(text('Name of the answer column.'), 'answer'),
+	solution: key(text('Name of the column with a worked solution for the cold start.'), 'solution'),
 	heldOut: key(
 		text(
 			'A file of problems that are never trained on, or a split of the hub dataset; without it a share is held out by a hash of the prompt.',
 		),
-		{ default: null },
+		null,
 	),
-	heldOutShare: key(real('Share of problems held out by hash when there is no heldOut file.', 0.001, 0.9), {
-		default: 0.1,
-	}),
+	heldOutShare: key(real('Share of problems held out by hash when there is no heldOut file.', 0.001, 0.9), 0.1),
 	exclude: bareKey(
 		described(
 			v.pipe(v.array(v.string()), v.maxLength(maxExcluded)),
@@ -109,12 +108,10 @@ export const newModelSchema = group({
 	layers: count('Decoder blocks.', 1, 48),
 	width: count('Width of the residual stream; a multiple of heads.', 8, 4096),
 	heads: count('Attention heads.', 1, 64),
-	feedForward: key(count('Width of the feed-forward layer.', 8, 16384), {
-		default: (_context, { width }): number => 4 * width,
+	feedForward: key(count('Width of the feed-forward layer.', 8, 16384), (_context, { width }): number => 4 * width, {
 		or: '4 x width',
 	}),
-	context: key(count('Max prompt + completion in tokens.', 8, 8192), {
-		default: null,
+	context: key(count('Max prompt + completion in tokens.', 8, 8192), null, {
 		or: 'what the data and max_completion_length need',
 	}),
 });
@@ -191,20 +188,20 @@ const forEngine = (name: string) => ({
 });
 
 export const evaluationSchema = group({
-	every: key(count('Steps between evaluations.'), { default: 20 }),
-	problems: key(count('Held-out problems per evaluation.', 1, 100_000), { default: 256 }),
-	samples: key(count('Completions per problem.', 1, 1024), { default: 1 }),
-	temperature: key(real('Sampling temperature of evaluations.', 0, 100), { default: 1 }),
+	every: key(count('Steps between evaluations.'), 20),
+	problems: key(count('Held-out problems per evaluation.', 1, 100_000), 256),
+	samples: key(count('Completions per problem.', 1, 1024), 1),
+	temperature: key(real('Sampling temperature of evaluations.', 0, 100), 1),
 });
 
 export const checkpointSchema = group({
-	every: key(count('Steps between checkpoints.'), { default: 50 }),
-	keep: key(count('Number of latest checkpoints to keep, besides the best.', 1, 10_000), { default: 3 }),
+	every: key(count('Steps between checkpoints.'), 50),
+	keep: key(count('Number of latest checkpoints to keep, besides the best.', 1, 10_000), 3),
 });
 
 export const logSchema = group({
-	rolloutsEvery: key(count('Generation batches between rollout files; 1: all.'), { default: 1 }),
-	tokens: key(flag('Also log each token with its log-probability and entropy.'), { default: true }),
+	rolloutsEvery: key(count('Generation batches between rollout files; 1: all.'), 1),
+	tokens: key(flag('Also log each token with its log-probability and entropy.'), true),
 });
 
 export const busyChoices = ['queue', 'share'] as const;
@@ -237,7 +234,7 @@ export const recipeSchema = v.strictObject({
 			},
 		},
 	}),
-	whenBusy: key(choice(busyChoices, 'What to do when another run uses the same device.'), { default: 'queue' }),
+	whenBusy: key(choice(busyChoices, 'What to do when another run uses the same device.'), 'queue'),
 	seed: withFacts(v.optional(count('Seed of everything random.', 0, 4294967295), 1), {
 		alsoCalled: ['random_seed'],
 	}),
@@ -272,23 +269,26 @@ export const recipeSchema = v.strictObject({
 		),
 		{ alsoCalled: ['reward', 'reward_funcs', 'reward_functions', 'reward_function'] },
 	),
-	scoring: key(described(scoringSchema, 'Limits of reward files, and the tolerated share of failures.'), {
-		default: {},
-		late: true,
-	}),
+	scoring: key(
+		described(scoringSchema, 'Limits of reward files, and the tolerated share of failures.'),
+		{},
+		{ late: true },
+	),
 	stages: described(
 		v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
 		'What is done, in order: a base model from texts (pretrain), a cold start by imitation (sft), reinforcement learning (grpo), heads that search is guided by (value-model, process-reward-model). Steps are numbered through.',
 	),
-	evaluate: key(described(evaluationSchema, 'Held-out evaluation.'), {
-		default: {},
-		alsoCalled: ['eval', 'evaluation', 'eval_steps', 'test_freq'],
-	}),
-	checkpoint: key(described(checkpointSchema, 'How often weights and all state are saved.'), {
-		default: {},
-		alsoCalled: ['save_steps', 'save_freq', 'checkpoints'],
-	}),
-	log: key(described(logSchema, 'What to log besides metrics.'), { default: {} }),
+	evaluate: key(
+		described(evaluationSchema, 'Held-out evaluation.'),
+		{},
+		{ alsoCalled: ['eval', 'evaluation', 'eval_steps', 'test_freq'] },
+	),
+	checkpoint: key(
+		described(checkpointSchema, 'How often weights and all state are saved.'),
+		{},
+		{ alsoCalled: ['save_steps', 'save_freq', 'checkpoints'] },
+	),
+	log: key(described(logSchema, 'What to log besides metrics.'), {}),
 });
 
 /** Of any stage; a union. */

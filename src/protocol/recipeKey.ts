@@ -66,17 +66,18 @@ type Allowed<S extends v.GenericSchema> =
 	| SameAs
 	| Computed<v.InferInput<S> | null | undefined>;
 
-/** A key that may be left out. */
+/** A key that may be left out. @param fallback see {@link DefaultFacts.default} */
 export function key<S extends v.GenericSchema, const D extends Allowed<S>>(
 	schema: S,
-	facts: DefaultFacts<D>,
+	fallback: D,
+	facts: Omit<DefaultFacts<D>, 'default'> = {},
 ): Key<S, D> {
-	return Object.assign(v.optional(schema), { facts });
+	return Object.assign(v.optional(schema), { facts: { ...facts, default: fallback } });
 }
 
 /** A key that may be left out, and is then missing in the resolved recipe as well. */
 export function bareKey<S extends v.GenericSchema>(schema: S, facts: KeyFacts & { readonly or?: string } = {}) {
-	return key(schema, { ...facts, default: (): undefined => undefined, maybe: true });
+	return key(schema, (): undefined => undefined, { ...facts, maybe: true });
 }
 
 /** A key that has to be given, or whose default is filled in when a recipe is decoded. */

@@ -9,8 +9,8 @@ const noOptimizer = 'which the embedded engine is not: set "engine": "pytorch" o
 export const until = described(
 	group({
 		heldOutAccuracy: real('The stage ends once the held-out sampled accuracy reaches this.', 0, 1),
-		every: key(count('Steps between these measurements.'), { default: 20 }),
-		problems: key(count('Held-out problems per measurement.', 1, 100_000), { default: 256 }),
+		every: key(count('Steps between these measurements.'), 20),
+		problems: key(count('Held-out problems per measurement.', 1, 100_000), 256),
 	}),
 	'Ends the stage early by a measured quantity.',
 );
@@ -26,32 +26,26 @@ const rates = {
 	learning_rate: live(
 		withFacts(real('Peak learning rate of AdamW.', 0, 10), { alsoCalled: ['lr', 'actor_learning_rate'] }),
 	),
-	lr_scheduler_type: key(choice(schedulerNames, 'Shape of the learning rate over the stage.'), {
-		default: 'constant_with_warmup',
+	lr_scheduler_type: key(choice(schedulerNames, 'Shape of the learning rate over the stage.'), 'constant_with_warmup', {
 		alsoCalled: ['lr_scheduler', 'scheduler', 'lr_schedule'],
 	}),
-	warmup_steps: key(count('Updates over which the learning rate rises linearly from 0.', 0), {
-		default: 0,
+	warmup_steps: key(count('Updates over which the learning rate rises linearly from 0.', 0), 0, {
 		alsoCalled: ['warmup', 'num_warmup_steps', 'lr_warmup_steps'],
 	}),
-	max_grad_norm: key(real('Global gradient norm above which gradients are scaled down; 0: never.', 0), {
-		default: 1,
+	max_grad_norm: key(real('Global gradient norm above which gradients are scaled down; 0: never.', 0), 1, {
 		alsoCalled: ['grad_clip', 'clip_grad', 'gradient_clipping', 'max_norm'],
 	}),
-	weight_decay: key(real('Decoupled weight decay on matrices.', 0, 10), { default: 0 }),
-	adam_beta1: key(real('AdamW beta1.', 0, 0.99999), { default: 0.9 }),
-	adam_beta2: key(real('AdamW beta2; 0.98 suits short runs.', 0, 0.99999), { default: 0.999 }),
-	adam_epsilon: key(real('AdamW epsilon.', 1e-20, 1), { default: 1e-8 }),
+	weight_decay: key(real('Decoupled weight decay on matrices.', 0, 10), 0),
+	adam_beta1: key(real('AdamW beta1.', 0, 0.99999), 0.9),
+	adam_beta2: key(real('AdamW beta2; 0.98 suits short runs.', 0, 0.99999), 0.999),
+	adam_epsilon: key(real('AdamW epsilon.', 1e-20, 1), 1e-8),
 	trainer: key(
 		described(
 			v.record(v.string(), v.unknown()),
 			'pytorch and ray: further options of the TRL trainer of this stage, checked against the installed TRL.',
 		),
-		{
-			default: (): undefined => undefined,
-			maybe: true,
-			lacking: { embedded: { say: `"trainer" holds options of TRL, ${noOptimizer}` } },
-		},
+		(): undefined => undefined,
+		{ maybe: true, lacking: { embedded: { say: `"trainer" holds options of TRL, ${noOptimizer}` } } },
 	),
 };
 
@@ -59,40 +53,39 @@ const rates = {
 export const updates = { steps, until: derivedKey(v.null(), () => null), ...rates };
 
 /** Of stages that may end by a measured quantity. */
-export const optimizer = { steps, until: key(until, { default: null }), ...rates };
+export const optimizer = { steps, until: key(until, null), ...rates };
 
 /** Updates from completions that the policy samples in batches. */
 export const batches = {
-	prompts_per_step: key(count('Prompts per generation batch.', 1, 65_536), {
-		default: 16,
+	prompts_per_step: key(count('Prompts per generation batch.', 1, 65_536), 16, {
 		alsoCalled: ['rollout_batch_size', 'train_prompt_bsz'],
 	}),
-	steps_per_generation: key(count('Parts into which a generation batch is split, one update each.', 1, 1024), {
-		default: 1,
-	}),
-	num_iterations: key(count('Passes over each generation batch, mu.', 1, 64), {
-		default: 1,
+	steps_per_generation: key(count('Parts into which a generation batch is split, one update each.', 1, 1024), 1),
+	num_iterations: key(count('Passes over each generation batch, mu.', 1, 64), 1, {
 		alsoCalled: ['ppo_epochs', 'num_ppo_epochs', 'mu'],
 	}),
 };
 
 const longestEmbedded = 8192;
 
-const temperature = (words: string) => live(key(real(words, 0.01, 100), { default: 1 }));
+const temperature = (words: string) => live(key(real(words, 0.01, 100), 1));
 
 /** How completions are sampled. */
 export const sampling = {
-	max_completion_length: key(count('Max completion length in tokens.', 1, 131_072), {
-		default: ({ completionLength }): number => completionLength,
-		or: 'what the task needs; 64 for a file',
-		alsoCalled: ['max_new_tokens', 'max_tokens', 'max_response_length', 'response_length', 'generate_max_len'],
-		lacking: {
-			embedded: {
-				when: (value) => Number(value) > longestEmbedded,
-				say: `"max_completion_length" is at most ${longestEmbedded} in the embedded engine: lower it, or set "engine": "pytorch".`,
+	max_completion_length: key(
+		count('Max completion length in tokens.', 1, 131_072),
+		({ completionLength }): number => completionLength,
+		{
+			or: 'what the task needs; 64 for a file',
+			alsoCalled: ['max_new_tokens', 'max_tokens', 'max_response_length', 'response_length', 'generate_max_len'],
+			lacking: {
+				embedded: {
+					when: (value) => Number(value) > longestEmbedded,
+					say: `"max_completion_length" is at most ${longestEmbedded} in the embedded engine: lower it, or set "engine": "pytorch".`,
+				},
 			},
 		},
-	}),
+	),
 	temperature: temperature('Sampling temperature.'),
 };
 
@@ -104,15 +97,13 @@ export const scoredSampling = {
 
 /** Completions of one prompt. */
 export const generations = (words: string, low: number, amount: number) =>
-	key(count(words, low, 1024), {
-		default: amount,
+	key(count(words, low, 1024), amount, {
 		alsoCalled: ['n', 'rollout_n', 'num_samples', 'n_samples_per_prompt', 'samples_per_prompt', 'group_size'],
 	});
 
 /** Rows of a file in one update. */
 export const batchSize = (words: string) =>
-	key(count(words, 1, 65_536), {
-		default: 64,
+	key(count(words, 1, 65_536), 64, {
 		alsoCalled: ['per_device_train_batch_size', 'train_batch_size', 'micro_batch_size'],
 	});
 
@@ -133,11 +124,11 @@ const split = hubSplit('Split of a hub dataset.');
 export const pairsSchema = described(
 	group({
 		path: place('data', text('A JSONL, JSON, CSV or Parquet file, relative to the recipe, or a hub id.')),
-		split: key(split.schema, { default: 'train', lacking: split.lacking }),
-		prompt: key(text('Name of the prompt column; without it the texts are whole.'), { default: 'prompt' }),
-		chosen: key(text('Name of the column with the better completion.'), { default: 'chosen' }),
-		rejected: key(text('Name of the column with the worse completion.'), { default: 'rejected' }),
-		heldOutShare: key(real('Held-out share of prompts, by a hash.', 0.001, 0.9), { default: 0.1 }),
+		split: key(split.schema, 'train', { lacking: split.lacking }),
+		prompt: key(text('Name of the prompt column; without it the texts are whole.'), 'prompt'),
+		chosen: key(text('Name of the column with the better completion.'), 'chosen'),
+		rejected: key(text('Name of the column with the worse completion.'), 'rejected'),
+		heldOutShare: key(real('Held-out share of prompts, by a hash.', 0.001, 0.9), 0.1),
 	}),
 	'Preference pairs.',
 );
