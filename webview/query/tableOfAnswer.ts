@@ -3,7 +3,7 @@ import type { Cell, ResultTable as Table, TextHit } from '../../src/protocol/rol
 import type { DataCell, DataColumn } from '../lib/dataTable.ts';
 import { element } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
-import { kindOfType } from './queryForm.ts';
+import { type ColumnKind, kindOfType } from './queryForm.ts';
 
 export interface TableColumn extends DataColumn {
 	readonly cell: (row: number) => DataCell;
