@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { describeExpectation } from '../core/reward/verification/labelledCase.ts';
+import { describeExpectation } from '../core/reward/verification/labeledCase.ts';
 import { summaryLine } from '../core/reward/verification/verificationSummary.ts';
 import type { Verification, VerifiedRow } from '../protocol/verification.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';

@@ -43,7 +43,7 @@ export const behaviourRowSchema = v.object({
 	step,
 	/** Rollouts that were read. */
 	rollouts: count,
-	/** Parallel to `behaviors` (src/core/trace/behaviours.ts): rollouts that show it, and how often they do. */
+	/** Parallel to `behaviors` (src/core/trace/behaviors.ts): rollouts that show it, and how often they do. */
 	showing: v.array(count),
 	total: v.array(count),
 	/** The first of the step for each behavior that shows. */

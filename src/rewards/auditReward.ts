@@ -4,7 +4,6 @@ import { hashText, Random } from '../base/random.ts';
 import { goldText } from '../core/dataset/answer.ts';
 import type { Verifier } from '../core/reward/accuracyReward.ts';
 import { baselineOf } from '../core/reward/audit/baseline.ts';
-import { type Footing, isJudged, readFooting } from '../core/reward/audit/footing.ts';
 import type { AuditProbe, Probe, ProbeAttempt, ProbeContext, ProbeRow } from '../core/reward/audit/probe.ts';
 import {
 	type ProbeResult,
@@ -16,6 +15,7 @@ import {
 	targetSkip,
 } from '../core/reward/audit/probeResult.ts';
 import { probes as allProbes } from '../core/reward/audit/probes.ts';
+import { isJudged, type RewardBaseline, readBaseline } from '../core/reward/audit/rewardBaseline.ts';
 import { honestCompletion } from '../core/reward/verification/honestCompletion.ts';
 import { type SampledProblem, scoreRow } from '../core/reward/verification/rowsToVerify.ts';
 import { rowError } from '../core/reward/verification/rowToVerify.ts';
@@ -180,11 +180,11 @@ class Scoring {
 	}
 }
 
-async function footingOf(
+async function rewardBaselineOf(
 	rows: readonly AuditedRow[],
 	scoring: Scoring,
 	template: Template,
-): Promise<{ footing: Footing; error: ScoreError | undefined }> {
+): Promise<{ footing: RewardBaseline; error: ScoreError | undefined }> {
 	const baselines = rows.map((row) => baselineOf(row.probeRow, row.context));
 	const scored = await scoring.score(
 		rows.flatMap((row, i) => (baselines[i] ?? []).map((one) => attemptRow(row, template, one))),
@@ -197,7 +197,7 @@ async function footingOf(
 			length: completion.length,
 		})),
 	);
-	return { footing: readFooting(values), error: scored.find(({ error }) => error !== undefined)?.error };
+	return { footing: readBaseline(values), error: scored.find(({ error }) => error !== undefined)?.error };
 }
 
 const pythonTruncation =
@@ -215,7 +215,7 @@ function givenTo({ answer, row, messages }: ScoreRow): TriedAttempt['given'] {
 async function tryProbe(
 	probe: AuditProbe,
 	rows: readonly AuditedRow[],
-	footing: Footing,
+	footing: RewardBaseline,
 	scoring: Scoring,
 	template: Template,
 	{ isPython, mayAskModel }: { readonly isPython: boolean; readonly mayAskModel: boolean },
@@ -284,7 +284,7 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 	const probes = chosen(request.probes);
 	const scoring = new Scoring(runner, request);
 	const rows = auditedRows(request);
-	const { footing, error } = await footingOf(rows, scoring, template);
+	const { footing, error } = await rewardBaselineOf(rows, scoring, template);
 	const results: ProbeResult[] = [];
 	const isPython = 'file' in runner.source && runner.source.file.endsWith('.py');
 	// Who names only such probes has them tried.

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { type ParsedCases, parseCases } from '../core/reward/verification/labelledCase.ts';
+import { type ParsedCases, parseCases } from '../core/reward/verification/labeledCase.ts';
 
 /** Written by hand. */
 const largestCases = 16 << 20;

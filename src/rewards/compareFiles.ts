@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { caseReward } from '../core/reward/verification/labelledCase.ts';
+import { caseReward } from '../core/reward/verification/labeledCase.ts';
 import type { Comparison } from '../protocol/comparison.ts';
 import { type ComparedSide, type CompareRequest, compareRewards } from './compareRewards.ts';
 import { copyRevision } from './gitRevision.ts';

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
-import { type CaseFault, caseReward, type LabelledCase } from '../core/reward/verification/labelledCase.ts';
+import { type CaseFault, caseReward, type LabeledCase } from '../core/reward/verification/labeledCase.ts';
 import {
 	caseRows,
 	problemRows,
@@ -44,7 +44,7 @@ export interface VerificationPlan {
 	/** For every reward of the file. */
 	readonly rows: readonly RowToVerify[];
 	readonly problems: readonly SampledProblem[];
-	readonly cases: readonly { readonly row: RowToVerify; readonly labelled: LabelledCase }[];
+	readonly cases: readonly { readonly row: RowToVerify; readonly labelled: LabeledCase }[];
 	/** Lines of the cases file that are no cases. */
 	readonly caseFaults: readonly (CaseFault & { readonly file: string })[];
 	readonly rollouts: RecordedRollouts | null;
@@ -145,7 +145,7 @@ function addCases(
 	numbers: RowNumbers,
 ): void {
 	const rows = caseRows(read.cases, read.file, numbers);
-	plan.cases = rows.map((row, i) => ({ row, labelled: read.cases[i] as LabelledCase }));
+	plan.cases = rows.map((row, i) => ({ row, labelled: read.cases[i] as LabeledCase }));
 	plan.caseFaults = read.faults.map((fault) => ({ ...fault, file: read.file }));
 	const name = pathInside(folders, read.file);
 	if (rows.length > 0) plan.described.push(`${formatCounted(rows.length, 'case')} of ${name}`);

@@ -7,14 +7,14 @@ import type { RolloutSplit } from './runContent.ts';
 export const labelsFile = 'labels.jsonl';
 
 /** Which rollout labels belong to. */
-export interface LabelledRollout {
+export interface LabeledRollout {
 	readonly split: RolloutSplit;
 	readonly step: number;
 	readonly group: number;
 	readonly index: number;
 }
 
-const keyOf = ({ split, step, group, index }: LabelledRollout) => `${split} ${step} ${group} ${index}`;
+const keyOf = ({ split, step, group, index }: LabeledRollout) => `${split} ${step} ${group} ${index}`;
 
 /** Earlier states of a rollout's labels that `undo` knows, of this window. */
 const mostUndo = 200;
@@ -47,7 +47,7 @@ export class StepLabels {
 	}
 
 	/** null: nobody has labeled it. */
-	get(rollout: LabelledRollout): Promise<RolloutLabels | null> {
+	get(rollout: LabeledRollout): Promise<RolloutLabels | null> {
 		return this.#turns.queue(async () => {
 			return (await this.#lines.read()).get(keyOf(rollout)) ?? null;
 		});
@@ -71,7 +71,7 @@ export class StepLabels {
 	 * nothing was there before, every step becomes unrated.
 	 * @param time seconds since the epoch
 	 */
-	undo(rollout: LabelledRollout, time: number): Promise<RolloutLabels | null> {
+	undo(rollout: LabeledRollout, time: number): Promise<RolloutLabels | null> {
 		return this.#turns.queue(async () => {
 			const now = (await this.#lines.read()).get(keyOf(rollout));
 			const states = this.#earlier.get(keyOf(rollout));

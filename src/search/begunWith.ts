@@ -1,4 +1,4 @@
-import type { SearchResume } from '../core/search/goOn.ts';
+import type { SearchResume } from '../core/search/continueSearch.ts';
 import { strategyOf } from '../core/search/strategies.ts';
 import { type SearchBudget, type SearchProblem, type TreeEvent, treeLogFormat } from '../protocol/treeLog.ts';
 

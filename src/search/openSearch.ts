@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Disposable } from '../base/disposable.ts';
-import type { SearchResume } from '../core/search/goOn.ts';
+import type { SearchResume } from '../core/search/continueSearch.ts';
 import type { GenerateRequest, Policy } from '../core/search/policy.ts';
 import type { Scorer } from '../core/search/scorer.ts';
 import { beginSearch, type OutsideStop, type SearchHandle, type SearchResult } from '../core/search/searchRun.ts';

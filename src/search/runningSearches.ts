@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type * as v from 'valibot';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
-import type { SearchResume } from '../core/search/goOn.ts';
+import type { SearchResume } from '../core/search/continueSearch.ts';
 import { probePolicy } from '../policies/probePolicy.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 import type { RunningSearch, SearchNews, SearchResult, searchRequests } from '../protocol/searchWorker.ts';

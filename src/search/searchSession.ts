@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { equivalentAnswers } from '../core/search/answerClasses.ts';
-import { readLog, type SearchResume } from '../core/search/goOn.ts';
+import { readLog, type SearchResume } from '../core/search/continueSearch.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import { strategyOf, strategyParams } from '../core/search/strategies.ts';

@@ -5,7 +5,7 @@ import { createTask } from '../../src/core/dataset/createTask.ts';
 import { datasetPresets, type PresetReading } from '../../src/core/dataset/presets.ts';
 import { taskDefaults } from '../../src/core/dataset/settings.ts';
 import { trainers } from '../../src/core/metrics/canonicalName.ts';
-import { describeMetric, metricNames } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric, metricNames } from '../../src/core/metrics/catalog.ts';
 import { devicePartNames } from '../../src/core/metrics/deviceNames.ts';
 import { type MetricInfo, type MetricUnit, metricGroups } from '../../src/core/metrics/metricInfo.ts';
 import { probes } from '../../src/core/reward/audit/probes.ts';

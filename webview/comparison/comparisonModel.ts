@@ -2,7 +2,7 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { columnOn, type Overlay, type OverlayAxis, overlay, sharedNames } from '../../src/core/comparison/overlay.ts';
 import type { CurvePoints } from '../../src/core/comparison/runCurves.ts';
-import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import type {
 	ComparedRun,
 	ComparisonCommand,

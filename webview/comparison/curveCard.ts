@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import { type ChartSpec, canBeLog } from '../lib/charts/chartSpec.ts';
 import { ChartTable, rowsWithValues } from '../lib/charts/chartTable.ts';
 import { Plot } from '../lib/charts/plot.ts';

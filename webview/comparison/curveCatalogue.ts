@@ -1,4 +1,4 @@
-import { describeMetric, metricNames } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric, metricNames } from '../../src/core/metrics/catalog.ts';
 import {
 	type MetricGroup,
 	type MetricUnit,

@@ -1,4 +1,4 @@
-import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import type { ComparedRun } from '../../src/protocol/runComparisonMessages.ts';
 import type { Explanation } from '../lib/tooltip.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';

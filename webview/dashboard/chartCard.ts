@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatPercent } from '../../src/base/format.ts';
-import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import type { ChartExport } from '../../src/protocol/dashboardMessages.ts';
 import { bandKey, type ChartSpec, canBeLog, hiddenOf } from '../lib/charts/chartSpec.ts';
 import { ChartTable, rowsWithValues } from '../lib/charts/chartTable.ts';

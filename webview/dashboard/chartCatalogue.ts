@@ -1,4 +1,4 @@
-import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import { type MetricGroup, metricGroupTitles } from '../../src/core/metrics/metricInfo.ts';
 import type { ChartBand, ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
 import { type ChartGroup, chart, each, lineOf, Names, single, together } from './chartParts.ts';

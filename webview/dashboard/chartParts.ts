@@ -1,4 +1,4 @@
-import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import type { MetricUnit } from '../../src/core/metrics/metricInfo.ts';
 import type { ChartBand, ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
 

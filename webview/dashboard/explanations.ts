@@ -1,4 +1,4 @@
-import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import { type MetricContext, type MetricInfo, stageTypes } from '../../src/core/metrics/metricInfo.ts';
 import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
 import { type LossType, lossTypes } from '../../src/protocol/groupStages.ts';

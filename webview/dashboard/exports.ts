@@ -1,5 +1,5 @@
 import { Failure } from '../../src/base/failure.ts';
-import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import type { MetricTable } from '../../src/core/metrics/metricTable.ts';
 import type { ChartExport } from '../../src/protocol/dashboardMessages.ts';
 import { rowsWithValues } from '../lib/charts/chartTable.ts';

@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { firstUpper, formatNumber, formatPercent } from '../../src/base/format.ts';
 import { behaviours } from '../../src/core/trace/behaviorNames.ts';
-import { behaviourTitles } from '../../src/core/trace/behaviours.ts';
+import { behaviourTitles } from '../../src/core/trace/behaviors.ts';
 import type { BehaviourRow } from '../../src/protocol/microscopeMessages.ts';
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
 import { ChartTable } from '../lib/charts/chartTable.ts';

@@ -1,6 +1,6 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
 import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
-import type { Behaviour } from '../../src/core/trace/behaviorNames.ts';
+import type { Behavior } from '../../src/core/trace/behaviorNames.ts';
 import { findText } from '../../src/core/trace/findText.ts';
 import type { RolloutDetail, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
@@ -301,7 +301,7 @@ export class CompletionCard implements IDisposable {
 			chip('repeated', `Repeats itself: ${share}`, `${share} of 4-grams are repeated`, true);
 		}
 		if (mix) chip('foreign', `Mixes languages: ${mixWords(mix)}`, markNames.foreign.title, true);
-		for (const [behaviour, count] of trace.behaviours as ReadonlyMap<Behaviour, number>) {
+		for (const [behaviour, count] of trace.behaviours as ReadonlyMap<Behavior, number>) {
 			const kind: MarkKind = `behaviour-${behaviour}`;
 			chip(kind, `${markNames[kind].name} ${count}`, `${markNames[kind].title}. Click to step through.`);
 		}

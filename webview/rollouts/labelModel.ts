@@ -9,7 +9,7 @@ import type { Ask } from './rolloutsModel.ts';
 /** Max ratings that can be undone. */
 const mostUndo = 1000;
 
-export interface LabelledText extends LabelsContent {
+export interface LabeledText extends LabelsContent {
 	readonly place: Place;
 	readonly rollout: RolloutContent;
 	readonly text: string;
@@ -26,7 +26,7 @@ export class LabelModel extends Disposable {
 	#earlier: { readonly step: number; readonly rating: StepRating | null }[] = [];
 	#saving: Promise<void> = Promise.resolve();
 	#abort: AbortController | null = null;
-	content: LabelledText | null = null;
+	content: LabeledText | null = null;
 	failure: Failure | null = null;
 	/** Why the last rating was not saved. */
 	unsaved: Failure | null = null;

@@ -1,6 +1,6 @@
 import { formatPercent } from '../../src/base/format.ts';
-import { type Behaviour, behaviours } from '../../src/core/trace/behaviorNames.ts';
-import { behaviourTitles } from '../../src/core/trace/behaviours.ts';
+import { type Behavior, behaviours } from '../../src/core/trace/behaviorNames.ts';
+import { behaviourTitles } from '../../src/core/trace/behaviors.ts';
 import { checkFaithfulness, type Faithfulness } from '../../src/core/trace/faithfulness.ts';
 import { findLanguageMix, type LanguageMix } from '../../src/core/trace/languageMix.ts';
 import { findRepetition, type Repetition } from '../../src/core/trace/repetition.ts';
@@ -23,7 +23,7 @@ export const markNames: Readonly<Record<MarkKind, { readonly name: string; reado
 			`behaviour-${behaviour}`,
 			{ name: behaviourTitles[behaviour].split(':')[0] ?? behaviour, title: behaviourTitles[behaviour] },
 		]),
-	) as Record<`behaviour-${Behaviour}`, { name: string; title: string }>),
+	) as Record<`behaviour-${Behavior}`, { name: string; title: string }>),
 	repeated: { name: 'Repetition', title: 'Repetition: a 4-gram that occurred before' },
 	foreign: {
 		name: 'Other language',

@@ -1,4 +1,4 @@
-import { normaliseAnswer } from '../../src/core/dataset/answer.ts';
+import { normalizeAnswer } from '../../src/core/dataset/answer.ts';
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
 /** Cache of normalized answers, as they are needed again at every event. */
@@ -8,7 +8,7 @@ const mostForms = 50_000;
 function formOf(answer: string): string {
 	let form = forms.get(answer);
 	if (form === undefined) {
-		form = normaliseAnswer(answer);
+		form = normalizeAnswer(answer);
 		if (forms.size >= mostForms) forms.clear();
 		forms.set(answer, form);
 	}

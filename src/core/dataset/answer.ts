@@ -5,7 +5,7 @@ const number = /^[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?$/;
  * for decimal numbers also without a `+` sign, thousands separators, leading zeros, and trailing zeros of the fraction.
  * Everything else must match.
  */
-export function normaliseAnswer(answer: string): string {
+export function normalizeAnswer(answer: string): string {
 	const text = answer.normalize('NFC').trim().replace(/\s+/g, ' ');
 	if (text.length > 400 || !number.test(text)) return text;
 	const negative = text.startsWith('-');
@@ -26,5 +26,5 @@ export function goldText(answer: unknown): string | null {
 }
 
 export function answersEqual(gold: string, answer: string): boolean {
-	return normaliseAnswer(gold) === normaliseAnswer(answer);
+	return normalizeAnswer(gold) === normalizeAnswer(answer);
 }

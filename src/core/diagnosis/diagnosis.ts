@@ -2,7 +2,7 @@ import type { Alert } from '../../protocol/alert.ts';
 import type { EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import { type DiagnosisRun, Row } from './diagnosisRun.ts';
-import type { Holding, Look, Rule, Watch } from './rule.ts';
+import type { Look, Rule, RuleFinding, Watch } from './rule.ts';
 import { rules as allRules } from './rules.ts';
 import type { StepFacts } from './stepFacts.ts';
 
@@ -176,7 +176,7 @@ export class Diagnosis {
 		}
 	}
 
-	#take(working: Working, holdings: readonly Holding[] | undefined, step: number): void {
+	#take(working: Working, holdings: readonly RuleFinding[] | undefined, step: number): void {
 		if (holdings === undefined) return;
 		if (holdings.length === 0 && working.holding.length === 0) return;
 		const ids = holdings.map((holding) => this.#hold(working, holding, step)).filter((id) => id !== null);
@@ -190,7 +190,7 @@ export class Diagnosis {
 		working.news = false;
 	}
 
-	#hold({ rule, news }: Working, holding: Holding, step: number): string | null {
+	#hold({ rule, news }: Working, holding: RuleFinding, step: number): string | null {
 		const id = holding.about === undefined ? rule.name : `${rule.name}:${holding.about}`;
 		const known = this.#found.get(id) ?? this.#renamed(rule, id);
 		const lacksEvidence = news && known?.alert.evidence.length === 0;

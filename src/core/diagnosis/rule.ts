@@ -5,7 +5,7 @@ import type { StepFacts } from './stepFacts.ts';
 import type { ThresholdName } from './thresholds.ts';
 
 /** The content of an alert. */
-export interface Telling {
+export interface AlertContent {
 	/** One sentence: the problem, with numbers. */
 	readonly message: string;
 	/** One sentence: what to do. */
@@ -36,13 +36,13 @@ export interface Look {
 }
 
 /** A finding of a rule. Its text is composed only on demand. */
-export interface Holding {
+export interface RuleFinding {
 	/** The subject of the finding, for rules that can report several at once. */
 	readonly about?: string;
 	readonly level: Alert['level'];
 	/** The report is refreshed when this value changes; absent: reported once. */
 	readonly edition?: number;
-	tell(): Telling;
+	tell(): AlertContent;
 }
 
 /**
@@ -52,13 +52,13 @@ export interface Holding {
  */
 export interface Watch {
 	/** A row of metrics. Only rows of RL stages are passed, unless the rule sets `everyStage`. */
-	row?(row: Row): readonly Holding[] | undefined;
+	row?(row: Row): readonly RuleFinding[] | undefined;
 	/** Facts of the rollouts of a step, in ascending order; steps may be missing. */
-	step?(facts: StepFacts): readonly Holding[] | undefined;
+	step?(facts: StepFacts): readonly RuleFinding[] | undefined;
 	/** A held-out evaluation, each passed once. */
-	evaluation?(summary: EvaluationSummary): readonly Holding[] | undefined;
+	evaluation?(summary: EvaluationSummary): readonly RuleFinding[] | undefined;
 	/** Called as time passes; there may be no new rows. */
-	look?(look: Look): readonly Holding[] | undefined;
+	look?(look: Look): readonly RuleFinding[] | undefined;
 	/** Called when another stage begins. */
 	stage?(): void;
 }

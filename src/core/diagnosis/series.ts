@@ -52,7 +52,7 @@ export class Recent {
 }
 
 /** Mean of the first values of a series. */
-export class Beginning {
+export class OpeningMean {
 	readonly #size: number;
 	#count = 0;
 	#sum = 0;

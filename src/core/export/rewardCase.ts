@@ -3,7 +3,7 @@ import type { Expectation } from '../../protocol/verification.ts';
 import { judgingReward } from '../reward/correctness.ts';
 import { asTexts } from './textForms.ts';
 
-/** A line of NAME.cases.jsonl, as read by verification (core/reward/verification/labelledCase.ts). */
+/** A line of NAME.cases.jsonl, as read by verification (core/reward/verification/labeledCase.ts). */
 export interface RewardCase {
 	readonly name: string;
 	readonly reward?: string;

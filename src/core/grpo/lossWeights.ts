@@ -8,7 +8,7 @@ export interface LossRow {
 	readonly masked: boolean;
 }
 
-export interface LossNormalisation {
+export interface LossNormalization {
 	readonly lossType: EmbeddedLossType;
 	/** dr_grpo divides by it. */
 	readonly maxCompletionLength: number;
@@ -36,7 +36,7 @@ export function countTokens(rows: readonly LossRow[]): number {
  * All rows of the update must be given, including skipped ones, because they count in the denominators. The tokens of a
  * row share one weight; a masked row has 0.
  */
-export function tokenWeights(rows: readonly LossRow[], by: LossNormalisation): Float64Array {
+export function tokenWeights(rows: readonly LossRow[], by: LossNormalization): Float64Array {
 	const tokens = Math.max(1, countTokens(rows));
 	return Float64Array.from(rows, (row) => {
 		if (row.masked) return 0;

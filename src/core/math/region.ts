@@ -67,7 +67,7 @@ export function sameRegion(a: Region, b: Region): boolean {
 }
 
 /** Sorted, without empty parts, with parts that touch joined. null: an end point has no value. */
-function normalised(parts: readonly RegionPart[]): RegionPart[] | null {
+function normalized(parts: readonly RegionPart[]): RegionPart[] | null {
 	const placed = parts.map(place);
 	if (placed.some((one) => one === null)) return null;
 	const sorted = (placed as Placed[])
@@ -101,7 +101,7 @@ function normalised(parts: readonly RegionPart[]): RegionPart[] | null {
 }
 
 export function union(regions: readonly Region[]): Region | null {
-	const parts = normalised(regions.flatMap((region) => region.parts));
+	const parts = normalized(regions.flatMap((region) => region.parts));
 	const variable = regions.find((region) => region.variable !== null)?.variable ?? null;
 	return parts === null ? null : { kind: 'region', parts, variable };
 }
@@ -123,7 +123,7 @@ export function intersection(regions: readonly Region[]): Region | null {
 		}
 		parts = next;
 	}
-	const joined = normalised(parts);
+	const joined = normalized(parts);
 	const variable = regions.find((region) => region.variable !== null)?.variable ?? null;
 	return joined === null ? null : { kind: 'region', parts: joined, variable };
 }
@@ -222,7 +222,7 @@ function halfLine(bound: Expression, comparison: Comparison, variable: string): 
 		'≠': [part(infinite, at(false)), part(at(false), infinite)],
 		'=': [part(at(true), at(true))],
 	};
-	const joined = normalised(parts[comparison]);
+	const joined = normalized(parts[comparison]);
 	return joined === null ? null : { kind: 'region', parts: joined, variable };
 }
 

@@ -109,7 +109,7 @@ function parseFactor(text: string): { unit: Unit; any: boolean } | null {
 }
 
 /** Litres are lengths cubed. */
-function normalised(unit: Unit): Unit {
+function normalized(unit: Unit): Unit {
 	if (unit.dimension === 'volume')
 		return { dimension: 'length^3', factor: Q.multiply(unit.factor, Q.rational(1n, 1000n)) };
 	if (unit.dimension === 'length*length') return { ...unit, dimension: 'length^2' };
@@ -138,12 +138,12 @@ export function parseUnit(text: string): Unit | null {
 	if (more.length === 0) {
 		const numerator = parseProduct(top);
 		if (numerator !== null) {
-			if (bottom === undefined) return normalised(numerator);
+			if (bottom === undefined) return normalized(numerator);
 			const denominator = parseProduct(bottom.replace(/^(?:a|an|one|each) /, ''));
 			if (denominator !== null) {
 				return {
-					dimension: `${normalised(numerator).dimension}/${normalised(denominator).dimension}`,
-					factor: Q.divide(normalised(numerator).factor, normalised(denominator).factor),
+					dimension: `${normalized(numerator).dimension}/${normalized(denominator).dimension}`,
+					factor: Q.divide(normalized(numerator).factor, normalized(denominator).factor),
 				};
 			}
 		}

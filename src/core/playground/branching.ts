@@ -51,18 +51,18 @@ function beginsLike({ text, detail }: Pick<PlaygroundSample, 'text' | 'detail'>)
 }
 
 /** A completion up to a token, followed by another token: the prefix to continue from, with its token details. */
-export interface Beginning {
+export interface BranchPrefix {
 	readonly branch: PlaygroundBranch;
 	readonly prefix: string;
 	readonly detail: PlaygroundTokens;
 }
 
 /** Throws `missing` if there is no such token, and `unsupported` if the policy cannot continue from it. */
-export function beginningAt(
+export function prefixAt(
 	exchange: Exchange,
 	place: { readonly side: number; readonly sample: number; readonly token: number },
 	text: string,
-): Beginning {
+): BranchPrefix {
 	const side = exchange.sides[place.side];
 	const sample = side?.samples[place.sample];
 	const taken = sample?.detail?.text[place.token];

@@ -1,6 +1,6 @@
 import type { LanguageName } from '../../protocol/builtInRewards.ts';
 import { languageConsistencyReward } from '../reward/languageConsistencyReward.ts';
-import { countBehaviours, findBehaviours } from '../trace/behaviours.ts';
+import { countBehaviors, findBehaviors } from '../trace/behaviors.ts';
 import { findLanguageMix } from '../trace/languageMix.ts';
 import { parseTrace } from '../trace/parseTrace.ts';
 import { r1Tags, type TraceTags } from '../trace/trace.ts';
@@ -26,7 +26,7 @@ export interface CompletionSummary {
 	readonly truncated: number | null;
 }
 
-export interface SummarisedCompletion {
+export interface SummarizedCompletion {
 	readonly completion: string;
 	/** null if unknown. */
 	readonly tokens: number | null;
@@ -74,7 +74,7 @@ export class CompletionSums {
 	 * Adds one completion.
 	 * @returns its contribution
 	 */
-	add({ completion: whole, tokens, truncated }: SummarisedCompletion): CompletionForm {
+	add({ completion: whole, tokens, truncated }: SummarizedCompletion): CompletionForm {
 		const completion = whole.slice(0, longest);
 		const trace = parseTrace(completion, this.#tags);
 		const sums = this.#sums;
@@ -91,7 +91,7 @@ export class CompletionSums {
 			sums.tokens += tokens;
 			sums.counted++;
 		}
-		const { reflection } = countBehaviours(findBehaviours(completion, trace));
+		const { reflection } = countBehaviors(findBehaviors(completion, trace));
 		sums.marks += reflection;
 		if (truncated !== null) {
 			sums.ends++;

@@ -1,5 +1,5 @@
 import { formatCounted, formatNumber } from '../../base/format.ts';
-import { describeMetric } from '../metrics/catalogue.ts';
+import { describeMetric } from '../metrics/catalog.ts';
 import { type MetricContext, type StageType, stageTypes } from '../metrics/metricInfo.ts';
 import { intervalText, shareText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportSection, ReportTable } from './reportDocument.ts';

@@ -1,5 +1,5 @@
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
-import { normaliseAnswer } from '../dataset/answer.ts';
+import { normalizeAnswer } from '../dataset/answer.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { answerOf, goldTexts, type RewardSample } from './rewardSample.ts';
 
@@ -14,6 +14,6 @@ export function exactMatchReward(sample: RewardSample, options: Options, tags: T
 	if (gold.length === 0) return null;
 	const answer = answerOf(sample, tags);
 	if (answer === null) return 0;
-	const plain = (text: string) => (options.ignoreCase ? normaliseAnswer(text).toLowerCase() : normaliseAnswer(text));
+	const plain = (text: string) => (options.ignoreCase ? normalizeAnswer(text).toLowerCase() : normalizeAnswer(text));
 	return gold.some((text) => plain(text) === plain(answer)) ? 1 : 0;
 }

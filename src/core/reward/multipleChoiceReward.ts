@@ -1,5 +1,5 @@
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
-import { normaliseAnswer } from '../dataset/answer.ts';
+import { normalizeAnswer } from '../dataset/answer.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { answerOf, type RewardSample } from './rewardSample.ts';
 
@@ -9,7 +9,7 @@ type Options = Pick<RewardEntry<'multiple-choice'>, 'column' | 'options' | 'inde
 type Choices = ReadonlyMap<string, string>;
 
 const plain = (text: string) =>
-	normaliseAnswer(text.replace(/[*_`]+/g, ''))
+	normalizeAnswer(text.replace(/[*_`]+/g, ''))
 		.toLowerCase()
 		.replace(/\.$/, '');
 

@@ -1,5 +1,5 @@
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
-import { findBehaviours } from '../trace/behaviours.ts';
+import { findBehaviors } from '../trace/behaviors.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { type RewardSample, thinkingOf } from './rewardSample.ts';
 
@@ -15,7 +15,7 @@ export function reflectionReward(sample: RewardSample, options: Options, tags: T
 	if (thinking === null) return 0;
 	const times = new Map<string, number>();
 	let marks = 0;
-	for (const { behaviour, start, end } of findBehaviours(thinking, null, 'english')) {
+	for (const { behaviour, start, end } of findBehaviors(thinking, null, 'english')) {
 		if (options.behaviours !== undefined && !options.behaviours.includes(behaviour)) continue;
 		const phrase = thinking.slice(start, end).toLowerCase();
 		const before = times.get(phrase) ?? 0;

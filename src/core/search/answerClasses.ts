@@ -1,4 +1,4 @@
-import { normaliseAnswer } from '../dataset/answer.ts';
+import { normalizeAnswer } from '../dataset/answer.ts';
 import { compareMath } from '../math/compareMath.ts';
 
 /**
@@ -6,7 +6,7 @@ import { compareMath } from '../math/compareMath.ts';
  * answer; non-mathematical answers are compared as text. Needs `loadLatexParser` for more than plain numbers.
  */
 export function equivalentAnswers(a: string, b: string): boolean {
-	const [left, right] = [normaliseAnswer(a), normaliseAnswer(b)];
+	const [left, right] = [normalizeAnswer(a), normalizeAnswer(b)];
 	if (left === right) return true;
 	// Parsing integers as mathematics takes a thousand times as long, with the same result.
 	if (wholeNumber.test(left) && wholeNumber.test(right)) return false;
@@ -49,7 +49,7 @@ export class AnswerClasses {
 	 */
 	of(answer: string, asText = false): number {
 		const plain = this.#same === equivalentAnswers;
-		const key = plain ? normaliseAnswer(answer) : answer;
+		const key = plain ? normalizeAnswer(answer) : answer;
 		const known = this.#ids.get(key);
 		if (known !== undefined) return known;
 		const whole = plain && wholeNumber.test(key);

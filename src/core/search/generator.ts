@@ -2,9 +2,9 @@ import { Failure, type Reason } from '../../base/failure.ts';
 import { hashText, mix32 } from '../../base/random.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { StopReason } from '../../protocol/treeLog.ts';
-import type { Beginnings } from './beginnings.ts';
-import { noBeginning } from './beginnings.ts';
 import type { BudgetMeter, Reserved, SearchTotals } from './budgetMeter.ts';
+import type { NodePrefixes } from './nodePrefixes.ts';
+import { noBeginning } from './nodePrefixes.ts';
 import type { Generated, Generation, Policy } from './policy.ts';
 import type { PolicyQueue } from './policyQueue.ts';
 import { priorsOf } from './priors.ts';
@@ -39,7 +39,7 @@ export interface GeneratorSettings {
 	readonly policy: Policy;
 	readonly queue: PolicyQueue;
 	readonly meter: BudgetMeter;
-	readonly beginnings: Beginnings;
+	readonly beginnings: NodePrefixes;
 	readonly sampling: Sampling;
 	/** null: a step is the whole rest. */
 	readonly rule: StepRule | null;

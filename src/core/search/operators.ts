@@ -3,9 +3,9 @@ import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { SearchProblem, TreeEvent, TreeEventOf } from '../../protocol/treeLog.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { AnswerClasses } from './answerClasses.ts';
-import { Beginnings } from './beginnings.ts';
 import type { BudgetMeter, SearchTotals } from './budgetMeter.ts';
 import { type Child, Generator } from './generator.ts';
+import { NodePrefixes } from './nodePrefixes.ts';
 import type { Generation, Policy, TokenDetail } from './policy.ts';
 import { PolicyQueue } from './policyQueue.ts';
 import { chainOf, meanOf } from './readGeneration.ts';
@@ -65,7 +65,7 @@ export class SearchOperators implements Search {
 	readonly concurrency: number;
 
 	readonly #settings: OperatorSettings;
-	readonly #beginnings: Beginnings;
+	readonly #beginnings: NodePrefixes;
 	readonly #generator: Generator;
 	readonly #queue: PolicyQueue;
 	readonly #scorers = new Map<Scorer, ScorerQueue>();
@@ -90,7 +90,7 @@ export class SearchOperators implements Search {
 		this.tags = tags;
 		this.concurrency = concurrency;
 		const streams = Random.of(seed, 'search', ...(part === 0 ? [] : [part])).uint32();
-		this.#beginnings = new Beginnings(tree, streams);
+		this.#beginnings = new NodePrefixes(tree, streams);
 		this.#queue = new PolicyQueue(policy, concurrency);
 		this.#answers = new AnswerClasses(settings.sameAnswer);
 		this.#generator = new Generator({

@@ -7,8 +7,8 @@ import { r1Tags, type TraceTags } from '../trace/trace.ts';
 import { equivalentAnswers } from './answerClasses.ts';
 import { BudgetMeter, type SearchTotals } from './budgetMeter.ts';
 import { bestFinal, chooser, judgeFinals, votedFinal } from './choice.ts';
+import { continuationEvents, type ReadLog, readLog, type SearchResume } from './continueSearch.ts';
 import { cannotGoOn } from './generator.ts';
-import { goOn, type ReadLog, readLog, type SearchResume } from './goOn.ts';
 import { SearchOperators } from './operators.ts';
 import type { Policy, PolicyCapabilities } from './policy.ts';
 import type { Scorer } from './scorer.ts';
@@ -132,7 +132,10 @@ class SearchRun {
 		}
 		const seed = givenSeed ?? this.#tree.start?.seed ?? 0;
 		if (sameAnswer === undefined) await loadLatexParser();
-		const root = resume === undefined ? this.#start(strategy, params, seed) : this.#goOn(resume, strategy, params, log);
+		const root =
+			resume === undefined
+				? this.#start(strategy, params, seed)
+				: this.#continuationEvents(resume, strategy, params, log);
 		const operators = this.#makeOperators(root, rule, seed, log, partOf(resume, log));
 		this.#operators = operators;
 		if (this.#stop !== null) operators.stop(this.#stop);
@@ -218,10 +221,15 @@ class SearchRun {
 		return 0;
 	}
 
-	#goOn(resume: SearchResume, strategy: AnyStrategy, params: Record<string, unknown>, log: ReadLog | null) {
+	#continuationEvents(
+		resume: SearchResume,
+		strategy: AnyStrategy,
+		params: Record<string, unknown>,
+		log: ReadLog | null,
+	) {
 		const { budget = {} } = this.#options;
 		const same = this.#tree.start?.strategy === strategy.name;
-		const events = goOn(this.#tree, resume, log?.details ?? new Map(), {
+		const events = continuationEvents(this.#tree, resume, log?.details ?? new Map(), {
 			at: this.#at(),
 			budget,
 			...(same ? {} : { strategy: strategy.name }),

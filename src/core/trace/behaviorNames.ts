@@ -10,4 +10,4 @@ export const behaviours = [
 	'reflection',
 ] as const;
 
-export type Behaviour = (typeof behaviours)[number];
+export type Behavior = (typeof behaviours)[number];

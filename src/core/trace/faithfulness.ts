@@ -1,4 +1,4 @@
-import { normaliseAnswer } from '../dataset/answer.ts';
+import { normalizeAnswer } from '../dataset/answer.ts';
 import { comparePlainNumbers } from '../math/comparePlainNumbers.ts';
 import { statedAnswers, withoutLongBlanks } from '../math/statedAnswer.ts';
 import { parseTrace, soleAnswer } from './parseTrace.ts';
@@ -22,7 +22,7 @@ export type SameAnswer = (concluded: string, answer: string) => boolean | null;
  * `createMathComparer` (src/rewards/mathVerifier.ts) compares those like the accuracy reward.
  */
 export const samePlainAnswer: SameAnswer = (concluded, answer) => {
-	if (normaliseAnswer(concluded) === normaliseAnswer(answer)) return true;
+	if (normalizeAnswer(concluded) === normalizeAnswer(answer)) return true;
 	const letters = [/^\(?([A-J])[).]?$/.exec(concluded)?.[1], /^\(?([A-J])[).]?$/.exec(answer)?.[1]];
 	if (letters[0] !== undefined && letters[1] !== undefined) return letters[0] === letters[1];
 	const value = comparePlainNumbers(concluded, answer, true)?.value ?? null;

@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import type { Random } from '../../base/random.ts';
-import { findBehaviours } from './behaviours.ts';
+import { findBehaviors } from './behaviors.ts';
 import { parseTrace, soleAnswer } from './parseTrace.ts';
 import { type StepRule, splitSteps, type TextStep } from './splitSteps.ts';
 import type { Span, TraceTags } from './trace.ts';
@@ -128,7 +128,7 @@ function corruptDigits(thinking: string, share: number, random: Random): string 
 }
 
 function removeKeywords(thinking: string, share: number, random: Random): string | null {
-	const marks = findBehaviours(thinking).filter(
+	const marks = findBehaviors(thinking).filter(
 		({ behaviour }) => behaviour === 'reflection' || behaviour === 'verification' || behaviour === 'backtracking',
 	);
 	if (marks.length === 0) return null;

@@ -1,5 +1,5 @@
-import { type Behaviour, behaviours } from './behaviorNames.ts';
-import { englishPhrases, otherPhrases } from './behaviourPhrases.ts';
+import { type Behavior, behaviours } from './behaviorNames.ts';
+import { englishPhrases, otherPhrases } from './behaviorPhrases.ts';
 import type { Span, Trace } from './trace.ts';
 
 export interface TraceCounts {
@@ -28,7 +28,7 @@ const spaced = 1;
 const unspaced = 2;
 
 /**
- * Counts what findBehaviours and findRepetition find, for indexes of a million texts: an order of magnitude faster, by
+ * Counts what findBehaviors and findRepetition find, for indexes of a million texts: an order of magnitude faster, by
  * tables over UTF-16 code units instead of regular expressions and strings. Keep one instance; it reuses its memory.
  */
 export class TraceCounter {
@@ -67,7 +67,7 @@ export class TraceCounter {
 			if (/[\p{L}\p{N}_]/u.test(character)) this.#letter[code] = 1;
 			for (const [pattern, kind] of kinds) if (pattern.test(character)) this.#kind[code] = kind;
 		}
-		const phrases = new Map<string, Behaviour>();
+		const phrases = new Map<string, Behavior>();
 		for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
 			for (const behaviour of behaviours) for (const phrase of list[behaviour]) phrases.set(phrase, behaviour);
 		}
@@ -105,11 +105,11 @@ export class TraceCounter {
 
 	/** Behaviors of the thinking, repetition of the whole text. */
 	count(text: string, thinking: Span): TraceCounts {
-		return { behaviours: this.countBehaviours(text, thinking), repetition: this.repetition(text) };
+		return { behaviours: this.countBehaviors(text, thinking), repetition: this.repetition(text) };
 	}
 
 	/** Counts each behavior in a part of a text. */
-	countBehaviours(text: string, { start, end }: Span): number[] {
+	countBehaviors(text: string, { start, end }: Span): number[] {
 		const counts = new Array<number>(behaviours.length).fill(0);
 		const first = this.#first;
 		let marks = 0;

@@ -140,7 +140,7 @@ export interface ValueUpdateResult {
 	readonly values: readonly PerToken[];
 }
 
-export interface OptimiserSettings {
+export interface OptimizerSettings {
 	readonly learningRate: number;
 	readonly beta1: number;
 	readonly beta2: number;
@@ -203,18 +203,18 @@ export interface Learner {
 	 * `setReference`).
 	 */
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]>;
-	updateSft(rows: readonly SftRow[], optimiser: OptimiserSettings): Promise<UpdateResult>;
+	updateSft(rows: readonly SftRow[], optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** An empty list of rows is an update with zero gradient: moments and weights decay. */
-	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
+	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** The same with ratios of whole completions. */
-	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
+	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** As `updateGrpo` without KL, with per-token advantages. */
-	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
+	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** Rows are pairs, the better completion first; the loss is the mean over pairs. Temperature 1. */
 	updateDpo(
 		rows: readonly DpoRow[],
 		settings: { readonly beta: number },
-		optimiser: OptimiserSettings,
+		optimizer: OptimizerSettings,
 	): Promise<UpdateResult>;
 	/** Sets the teacher of `updateDistill`: any size, same vocabulary. Throws `mismatch` otherwise. */
 	setTeacher(shape: ModelShape, parameters: Float32Array): void;
@@ -224,7 +224,7 @@ export interface Learner {
 	updateDistill(
 		rows: readonly DistillRow[],
 		settings: DistillSettings,
-		optimiser: OptimiserSettings,
+		optimizer: OptimizerSettings,
 	): Promise<UpdateResult & { readonly divergence: number }>;
 	/** Copies the current weights to the reference. */
 	setReference(): void;
@@ -232,7 +232,7 @@ export interface Learner {
 	/** A copy. */
 	referenceParameters(): Float32Array | null;
 	restoreReference(parameters: Float32Array): void;
-	resetOptimiser(): void;
+	resetOptimizer(): void;
 	state(): LearnerState;
 	restore(state: LearnerState): void;
 	/** Value models beside the policy, each with its own trunk. */
@@ -245,19 +245,19 @@ export interface Learner {
 	 * @param logprobs of completion tokens under the policy, if known; unused by a reward model
 	 */
 	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]>;
-	updateHead(head: HeadName, rows: readonly ValueRow[], optimiser: OptimiserSettings): Promise<ValueUpdateResult>;
+	updateHead(head: HeadName, rows: readonly ValueRow[], optimizer: OptimizerSettings): Promise<ValueUpdateResult>;
 	/** Rows are pairs, the better text first; the loss is the mean over pairs. */
-	updateRewardModel(rows: readonly Sequence[], optimiser: OptimiserSettings): Promise<ValueUpdateResult>;
+	updateRewardModel(rows: readonly Sequence[], optimizer: OptimizerSettings): Promise<ValueUpdateResult>;
 	/** @param clipRange max distance from the old value before a value is clipped */
 	updateCritic(
 		rows: readonly CriticRow[],
 		settings: { readonly clipRange: number },
-		optimiser: OptimiserSettings,
+		optimizer: OptimizerSettings,
 	): Promise<ValueUpdateResult>;
 	/** The moments exist after the first update or a restore. */
 	headState(head: HeadName): LearnerState;
 	headWeights(head: HeadName): Float32Array;
 	restoreHead(head: HeadName, state: LearnerState): void;
-	resetHeadOptimiser(head: HeadName): void;
+	resetHeadOptimizer(head: HeadName): void;
 	dispose(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/pac
 import { providerCandidates } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
-import { SharedOptimiser, settled } from './compute/sharedOptimiser.ts';
+import { SharedOptimizer, settled } from './compute/sharedOptimizer.ts';
 import { SharedWeights } from './compute/sharedWeights.ts';
 import { type ValueInputs, ValueModel } from './compute/valueModel.ts';
 import { WorkerPool } from './compute/workerPool.ts';
@@ -23,7 +23,7 @@ import type {
 	GrpoSettings,
 	Learner,
 	LearnerState,
-	OptimiserSettings,
+	OptimizerSettings,
 	ParameterSpec,
 	PerToken,
 	PpoRow,
@@ -168,7 +168,7 @@ class OrtLearner implements Learner {
 	#teachers = 0;
 	readonly headParameters: readonly ParameterSpec[];
 	readonly #heads = new Map<HeadName, ValueModel>();
-	readonly #optimiser: SharedOptimiser;
+	readonly #optimizer: SharedOptimizer;
 	/** One operation at a time: an update must not change weights that other operations are reading. */
 	readonly #operations = new Sequencer();
 	#running = 0;
@@ -181,7 +181,7 @@ class OrtLearner implements Learner {
 		this.#options = options;
 		this.#pool = pool;
 		this.#policy = new SharedWeights('policy', parameters);
-		this.#optimiser = new SharedOptimiser(pool, 'policy', parameters.length);
+		this.#optimizer = new SharedOptimizer(pool, 'policy', parameters.length);
 	}
 
 	sample(request: SampleRequest): Promise<Sample[]> {
@@ -211,8 +211,8 @@ class OrtLearner implements Learner {
 		});
 	}
 
-	updateSft(rows: readonly SftRow[], optimiser: OptimiserSettings): Promise<UpdateResult> {
-		return this.#update(rows, optimiser, {
+	updateSft(rows: readonly SftRow[], optimizer: OptimizerSettings): Promise<UpdateResult> {
+		return this.#update(rows, optimizer, {
 			variant: { kind: 'sft' },
 			temperature: 1,
 			perToken: (part, batch) => ({ weights: packPerToken(part, (i) => (part[i] as SftRow).weights, batch) }),
@@ -221,13 +221,13 @@ class OrtLearner implements Learner {
 		});
 	}
 
-	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult> {
+	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult> {
 		const old = haveOld(rows);
 		const kl = settings.beta !== 0;
 		if (kl && rows.some((row) => row.refLogprobs === null)) {
 			throw new Failure('invalid', 'With beta above 0 every row needs reference log-probabilities.');
 		}
-		return this.#update(rows, optimiser, {
+		return this.#update(rows, optimizer, {
 			variant: { kind: 'grpo', old, kl },
 			temperature: settings.temperature,
 			perToken: (part, batch) => ({
@@ -243,9 +243,9 @@ class OrtLearner implements Learner {
 		});
 	}
 
-	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult> {
+	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult> {
 		const old = haveOld(rows);
-		return this.#update(rows, optimiser, {
+		return this.#update(rows, optimizer, {
 			variant: { kind: 'rloo', old },
 			temperature: settings.temperature,
 			perToken: (part, batch) => ({
@@ -260,9 +260,9 @@ class OrtLearner implements Learner {
 		});
 	}
 
-	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult> {
+	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult> {
 		const old = haveOld(rows);
-		return this.#update(rows, optimiser, {
+		return this.#update(rows, optimizer, {
 			variant: { kind: 'ppo', old },
 			temperature: settings.temperature,
 			perToken: (part, batch) => ({
@@ -278,9 +278,9 @@ class OrtLearner implements Learner {
 	updateDpo(
 		rows: readonly DpoRow[],
 		settings: { readonly beta: number },
-		optimiser: OptimiserSettings,
+		optimizer: OptimizerSettings,
 	): Promise<UpdateResult> {
-		return this.#update(rows, optimiser, {
+		return this.#update(rows, optimizer, {
 			variant: { kind: 'dpo' },
 			together: 2,
 			temperature: 1,
@@ -305,10 +305,10 @@ class OrtLearner implements Learner {
 	async updateDistill(
 		rows: readonly DistillRow[],
 		{ alpha, temperature }: DistillSettings,
-		optimiser: OptimiserSettings,
+		optimizer: OptimizerSettings,
 	): Promise<UpdateResult & { readonly divergence: number }> {
 		const soft = (1 - alpha) * temperature ** 2;
-		const result = await this.#update(rows, optimiser, {
+		const result = await this.#update(rows, optimizer, {
 			variant: { kind: 'distill' },
 			temperature,
 			teacher: this.#teacherRef(),
@@ -351,18 +351,18 @@ class OrtLearner implements Learner {
 		}
 	}
 
-	resetOptimiser(): void {
+	resetOptimizer(): void {
 		this.#checkIdle();
-		this.#optimiser.reset();
+		this.#optimizer.reset();
 	}
 
 	state(): LearnerState {
 		this.#checkIdle();
 		return {
 			parameters: Float32Array.from(this.#policy.flat),
-			firstMoments: new Float32Array(this.#optimiser.firstMoments),
-			secondMoments: new Float32Array(this.#optimiser.secondMoments),
-			updates: this.#optimiser.updates,
+			firstMoments: new Float32Array(this.#optimizer.firstMoments),
+			secondMoments: new Float32Array(this.#optimizer.secondMoments),
+			updates: this.#optimizer.updates,
 		};
 	}
 
@@ -371,9 +371,9 @@ class OrtLearner implements Learner {
 		for (const vector of [state.parameters, state.firstMoments, state.secondMoments]) this.#checkLength(vector);
 		this.#policy.flat.set(state.parameters);
 		this.#policy.changed();
-		this.#optimiser.firstMoments.set(state.firstMoments);
-		this.#optimiser.secondMoments.set(state.secondMoments);
-		this.#optimiser.updates = state.updates;
+		this.#optimizer.firstMoments.set(state.firstMoments);
+		this.#optimizer.secondMoments.set(state.secondMoments);
+		this.#optimizer.updates = state.updates;
 	}
 
 	get heads(): readonly HeadName[] {
@@ -393,7 +393,7 @@ class OrtLearner implements Learner {
 		}
 		before.weights.flat.set(parameters);
 		before.weights.changed();
-		before.resetOptimiser();
+		before.resetOptimizer();
 	}
 
 	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]> {
@@ -406,7 +406,7 @@ class OrtLearner implements Learner {
 		});
 	}
 
-	updateHead(head: HeadName, rows: readonly ValueRow[], optimiser: OptimiserSettings): Promise<ValueUpdateResult> {
+	updateHead(head: HeadName, rows: readonly ValueRow[], optimizer: OptimizerSettings): Promise<ValueUpdateResult> {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
 			const model = this.#head(head);
@@ -415,11 +415,11 @@ class OrtLearner implements Learner {
 				perToken: { labels: ({ labels }) => labels, weights: ({ weights }) => weights },
 				scalars: {},
 			};
-			return model.update(rows, await this.#logprobs(rows, this.#policy, 1), inputs, optimiser);
+			return model.update(rows, await this.#logprobs(rows, this.#policy, 1), inputs, optimizer);
 		});
 	}
 
-	updateRewardModel(rows: readonly Sequence[], optimiser: OptimiserSettings): Promise<ValueUpdateResult> {
+	updateRewardModel(rows: readonly Sequence[], optimizer: OptimizerSettings): Promise<ValueUpdateResult> {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
 			const inputs: ValueInputs<Sequence> = {
@@ -428,14 +428,14 @@ class OrtLearner implements Learner {
 				perToken: { weights: lastPlace },
 				scalars: { 'pair weight': 2 / rows.length },
 			};
-			return this.#head('reward').update(rows, unread(rows), inputs, optimiser);
+			return this.#head('reward').update(rows, unread(rows), inputs, optimizer);
 		});
 	}
 
 	updateCritic(
 		rows: readonly CriticRow[],
 		settings: { readonly clipRange: number },
-		optimiser: OptimiserSettings,
+		optimizer: OptimizerSettings,
 	): Promise<ValueUpdateResult> {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
@@ -449,7 +449,7 @@ class OrtLearner implements Learner {
 				scalars: { 'clip range': settings.clipRange },
 			};
 			const logprobs = rows.map((row) => row.logprobs);
-			return this.#head('critic').update(rows, logprobs, inputs, optimiser);
+			return this.#head('critic').update(rows, logprobs, inputs, optimizer);
 		});
 	}
 
@@ -467,9 +467,9 @@ class OrtLearner implements Learner {
 		this.#head(head).restore(state);
 	}
 
-	resetHeadOptimiser(head: HeadName): void {
+	resetHeadOptimizer(head: HeadName): void {
 		this.#checkIdle();
-		this.#head(head).resetOptimiser();
+		this.#head(head).resetOptimizer();
 	}
 
 	dispose(): Promise<void> {
@@ -555,14 +555,14 @@ class OrtLearner implements Learner {
 
 	#update<Row extends Sequence>(
 		rows: readonly Row[],
-		optimiser: OptimiserSettings,
+		optimizer: OptimizerSettings,
 		inputs: UpdateInputs<Row>,
 	): Promise<UpdateResult> {
 		return this.#operation(async () => {
 			let loss = 0;
 			const logprobs: PerToken[] = new Array(rows.length);
 			const entropies: PerToken[] = new Array(rows.length);
-			await this.#optimiser.accumulate(
+			await this.#optimizer.accumulate(
 				packedBatches(rows, this.#options.trainRows, this.shape.width, inputs.together),
 				(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
 				({ result, batch }, indices) => {
@@ -573,7 +573,7 @@ class OrtLearner implements Learner {
 					}
 				},
 			);
-			const gradNorm = await this.#optimiser.step(this.#policy.flat.buffer, optimiser);
+			const gradNorm = await this.#optimizer.step(this.#policy.flat.buffer, optimizer);
 			this.#policy.changed();
 			return { loss, gradNorm, logprobs, entropies };
 		});

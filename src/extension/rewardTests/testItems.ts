@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
-import type { LabelledCase } from '../../core/reward/verification/labelledCase.ts';
-import { caseReward } from '../../core/reward/verification/labelledCase.ts';
+import type { LabeledCase } from '../../core/reward/verification/labeledCase.ts';
+import { caseReward } from '../../core/reward/verification/labeledCase.ts';
 import { casesPath, readCases } from '../../rewards/casesFile.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import { findSignatures, type RewardSignature } from '../rewards/rewardSignatures.ts';
@@ -113,7 +113,7 @@ export class TestItems {
 		readonly signature: RewardSignature;
 		readonly body: number;
 		readonly path: string;
-		readonly cases: readonly LabelledCase[];
+		readonly cases: readonly LabeledCase[];
 		readonly probes: readonly ProbeWords[];
 	}): vscode.TestItem {
 		const { file, path, cases, probes } = read;

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { describeExpectation } from '../../core/reward/verification/labelledCase.ts';
+import { describeExpectation } from '../../core/reward/verification/labeledCase.ts';
 import type { AuditFinding, ProbeOutcome } from '../../protocol/audit.ts';
 import type { VerifiedRow } from '../../protocol/verification.ts';
 import { rowsOfReward } from '../../rewards/verificationPlan.ts';

@@ -1,4 +1,4 @@
-import { describeExpectation } from '../../core/reward/verification/labelledCase.ts';
+import { describeExpectation } from '../../core/reward/verification/labeledCase.ts';
 import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
 import { LoadFailure } from '../../rewards/loadFailure.ts';
 import { displayText } from '../runView.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
-import { describeMetric } from '../../core/metrics/catalogue.ts';
+import { describeMetric } from '../../core/metrics/catalog.ts';
 import { didYouMean } from '../../core/recipe/suggest.ts';
 import { pageOf } from '../answer.ts';
 import * as input from '../inputs.ts';

@@ -7,7 +7,7 @@ import {
 	type ComparisonPoint,
 	planComparison,
 } from '../../core/search/comparison/comparisonPlan.ts';
-import { summariseComparison } from '../../core/search/comparison/summariseComparison.ts';
+import { summarizeComparison } from '../../core/search/comparison/summarizeComparison.ts';
 import type { SearchResult } from '../../core/search/searchRun.ts';
 import type { TreeNode } from '../../core/search/searchTree.ts';
 import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
@@ -396,7 +396,7 @@ class Comparison {
 			samples: this.#plan.samples,
 			seconds: (performance.now() - this.#began) / 1000,
 			tokens: table.tokens,
-			...summariseComparison(spec, this.#plan, table),
+			...summarizeComparison(spec, this.#plan, table),
 		};
 		await this.#folder.writeSummary(summary);
 		onSummary?.(summary);

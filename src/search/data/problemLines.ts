@@ -4,7 +4,7 @@ import { bestSolutions, solutionExample } from '../../core/search/export/bestSol
 import { datasetLine } from '../../core/search/export/datasetLine.ts';
 import { journey, journeyText } from '../../core/search/export/journey.ts';
 import { siblingPairs } from '../../core/search/export/siblingPairs.ts';
-import { labelledSolutions, softStepLine } from '../../core/search/export/stepLabels.ts';
+import { labeledSolutions, softStepLine } from '../../core/search/export/stepLabels.ts';
 import { completionLabel, endsOf, type Right } from '../../core/search/export/treeFacts.ts';
 import type { SearchTree } from '../../core/search/searchTree.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
@@ -58,7 +58,7 @@ export function searchLines(spec: DataSpec, tree: SearchTree, facts: LineFacts):
 export function labelLines(spec: DataSpec, tree: SearchTree, right: Right): Map<DataExport, unknown[]> {
 	const wanted = new Set(spec.exports);
 	const { threshold } = spec.labels;
-	const labelled = labelledSolutions(tree, right, threshold === undefined ? {} : { threshold });
+	const labelled = labeledSolutions(tree, right, threshold === undefined ? {} : { threshold });
 	const lines = new Map<DataExport, unknown[]>();
 	const set = (kind: DataExport, values: readonly unknown[]) => {
 		// A text is why a solution cannot be written in that form.

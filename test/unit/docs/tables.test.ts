@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { metricNames } from '../../../src/core/metrics/catalogue.ts';
+import { metricNames } from '../../../src/core/metrics/catalog.ts';
 import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
 import { tabled, withTables } from '../../scripts/docTables.ts';
 import { root } from '../../scripts/paths.ts';

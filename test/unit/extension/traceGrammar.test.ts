@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import oniguruma from 'vscode-oniguruma';
 import textmate from 'vscode-textmate';
-import { findBehaviours } from '../../../src/core/trace/behaviours.ts';
+import { findBehaviors } from '../../../src/core/trace/behaviors.ts';
 import { traceLanguage } from '../../../src/extension/ids.ts';
 
 const root = new URL('../../../', import.meta.url);
@@ -19,7 +19,7 @@ test('the grammar colors only words that the lab counts as that behavior', () =>
 		const behaviour = name.split('.')[2];
 		const phrases = /\(\?:(.*)\)/.exec(match)?.[1]?.split('|') ?? [];
 		assert.ok(phrases.length >= 8, match);
-		for (const phrase of phrases) assert.equal(findBehaviours(phrase)[0]?.behaviour, behaviour, phrase);
+		for (const phrase of phrases) assert.equal(findBehaviors(phrase)[0]?.behaviour, behaviour, phrase);
 	}
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Failure } from '../../../src/base/failure.ts';
 import { correctness } from '../../../src/core/reward/correctness.ts';
-import { countBehaviours, findBehaviours } from '../../../src/core/trace/behaviours.ts';
+import { countBehaviors, findBehaviors } from '../../../src/core/trace/behaviors.ts';
 import { messageText } from '../../../src/core/trace/messageText.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../src/core/trace/repetition.ts';
@@ -65,7 +65,7 @@ async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Prom
 				});
 				const trace = parseTrace(text);
 				if (hasText(rollout) && (trace.thinkSpan !== null || trace.tags.length === 0)) {
-					const counts = countBehaviours(findBehaviours(text, trace));
+					const counts = countBehaviors(findBehaviors(text, trace));
 					const names = ['verification', 'backtracking', 'subgoal_setting', 'backward_chaining', 'reflection'];
 					assert.deepEqual(
 						names.map((name) => row[name]),

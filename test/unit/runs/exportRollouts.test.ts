@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parseCases } from '../../../src/core/reward/verification/labelledCase.ts';
+import { parseCases } from '../../../src/core/reward/verification/labeledCase.ts';
 import { resolveTemplate } from '../../../src/core/text/template.ts';
 import { parsePerturbation } from '../../../src/core/trace/perturb.ts';
 import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';

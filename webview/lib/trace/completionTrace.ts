@@ -1,5 +1,5 @@
-import type { Behaviour } from '../../../src/core/trace/behaviorNames.ts';
-import { findBehaviours } from '../../../src/core/trace/behaviours.ts';
+import type { Behavior } from '../../../src/core/trace/behaviorNames.ts';
+import { findBehaviors } from '../../../src/core/trace/behaviors.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import type { Span, Trace, TraceSection, TraceTags } from '../../../src/core/trace/trace.ts';
 import type { Mark } from './marks.ts';
@@ -27,7 +27,7 @@ export interface CompletionTrace {
 	/** Tags, format errors and reasoning behaviors, by start. */
 	readonly marks: readonly Mark[];
 	/** Occurrences of each behavior in the thinking. */
-	readonly behaviours: ReadonlyMap<Behaviour, number>;
+	readonly behaviours: ReadonlyMap<Behavior, number>;
 }
 
 /** Think and answer with their own tags, in the order of the text; blank stretches between them are left out. */
@@ -87,8 +87,8 @@ export function traceCompletion(text: string, tags: CompletionTags): CompletionT
 		// What stands outside is a region of its own, with its name.
 		if (end > start && reason !== 'outside') marks.push({ start, end, kind: 'fault', title: message });
 	}
-	const behaviours = new Map<Behaviour, number>();
-	for (const { start, end, behaviour, title } of findBehaviours(text, trace)) {
+	const behaviours = new Map<Behavior, number>();
+	for (const { start, end, behaviour, title } of findBehaviors(text, trace)) {
 		marks.push({ start, end, kind: `behaviour-${behaviour}`, title });
 		behaviours.set(behaviour, (behaviours.get(behaviour) ?? 0) + 1);
 	}

@@ -9,8 +9,8 @@ import {
 	stageSetting,
 } from '../diagnosisRun.ts';
 import { mostEvidence, RecentFacts } from '../recentFacts.ts';
-import type { Holding, Rule, Telling, Watch } from '../rule.ts';
-import { Beginning, Recent } from '../series.ts';
+import type { AlertContent, Rule, RuleFinding, Watch } from '../rule.ts';
+import { OpeningMean, Recent } from '../series.ts';
 import { Solving } from '../solving.ts';
 import { type GroupFacts, isDead } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
@@ -58,7 +58,7 @@ class DeadGroupsWatch implements Watch {
 	readonly #facts = new RecentFacts(limit('deadBatches'));
 	readonly #solving: Solving;
 	/** Correctness reward in the first batches of the stage. */
-	#opening = new Beginning(limit('openingBatches'));
+	#opening = new OpeningMean(limit('openingBatches'));
 	#stage = 'grpo';
 	/** Whether metrics provide the share of dead groups; otherwise it is counted from rollouts. */
 	#told = false;
@@ -71,10 +71,10 @@ class DeadGroupsWatch implements Watch {
 	stage(): void {
 		this.#shares.clear();
 		this.#facts.clear();
-		this.#opening = new Beginning(limit('openingBatches'));
+		this.#opening = new OpeningMean(limit('openingBatches'));
 	}
 
-	row(row: Parameters<NonNullable<Watch['row']>>[0]): readonly Holding[] | undefined {
+	row(row: Parameters<NonNullable<Watch['row']>>[0]): readonly RuleFinding[] | undefined {
 		this.#stage = row.stage;
 		const right = this.#solving.row(row);
 		if (right !== null) this.#opening.push(right);
@@ -94,7 +94,7 @@ class DeadGroupsWatch implements Watch {
 		return stage?.settings.scale_rewards === 'batch' ? null : row.get('frac_reward_zero_std');
 	}
 
-	step(facts: Parameters<NonNullable<Watch['step']>>[0]): readonly Holding[] | undefined {
+	step(facts: Parameters<NonNullable<Watch['step']>>[0]): readonly RuleFinding[] | undefined {
 		this.#facts.push(facts);
 		if (this.#told) return this.#shares.full ? this.#judge() : undefined;
 		const groups = facts.groups.filter(({ reward }) => reward.length > 1);
@@ -103,7 +103,7 @@ class DeadGroupsWatch implements Watch {
 		return this.#judge();
 	}
 
-	#judge(): readonly Holding[] {
+	#judge(): readonly RuleFinding[] {
 		const mean = this.#shares.mean();
 		if (!this.#shares.full) return [];
 		if (mean < limit('deadShare')) return this.#neverRight();
@@ -129,7 +129,7 @@ class DeadGroupsWatch implements Watch {
 	 * If another reward causes the variance within groups, groups without a correct answer provide no signal about
 	 * answers.
 	 */
-	#neverRight(): readonly Holding[] {
+	#neverRight(): readonly RuleFinding[] {
 		if (!this.#isHopeless || this.#facts.count < limit('deadBatches')) return [];
 		const groups = [...this.#facts.groups()];
 		const wrong = groups.filter(({ group }) => isAllWrong(group));
@@ -194,7 +194,7 @@ class DeadGroupsWatch implements Watch {
 		return isUnsolved && (alike + rightAlike) / dead >= limit('deadCauseShare') ? 'alike' : null;
 	}
 
-	#tell(mean: number, cause: Cause | null): Telling {
+	#tell(mean: number, cause: Cause | null): AlertContent {
 		const said = `${percent(mean)} of the groups of the last ${limit('deadBatches')} batches are dead: all completions got the same reward, so there is no gradient`;
 		const common = { metrics: ['groups/dead', 'frac_reward_zero_std', 'reward_std'], evidence: this.#evidence(cause) };
 		const judged = this.#judged();

@@ -1,7 +1,7 @@
 import { type DiagnosisRun, type Row, recipeAdvice, recipePath, setAdvice } from '../diagnosisRun.ts';
 import { judgesAnswer } from '../rewardNames.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
-import { Beginning, Recent } from '../series.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
+import { OpeningMean, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent, quoted } from '../words.ts';
 
@@ -14,9 +14,9 @@ interface Component {
 	/** Longer than the others: its oldest batches are the baseline for the newest. */
 	readonly means: Recent;
 	/** Standard deviation in the first batches of the stage. */
-	readonly opening: Beginning;
+	readonly opening: OpeningMean;
 	/** Mean in the first batches of the stage. */
-	readonly began: Beginning;
+	readonly began: OpeningMean;
 }
 
 class DominantWatch implements Watch {
@@ -31,7 +31,7 @@ class DominantWatch implements Watch {
 		this.#components.clear();
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		let told = false;
 		for (const key of row.names) {
 			if (!key.startsWith('rewards/') || !key.endsWith('/std')) continue;
@@ -57,15 +57,15 @@ class DominantWatch implements Watch {
 				name,
 				deviations: new Recent(batches),
 				means: new Recent(limit('dominantLookback')),
-				opening: new Beginning(limit('openingBatches')),
-				began: new Beginning(limit('openingBatches')),
+				opening: new OpeningMean(limit('openingBatches')),
+				began: new OpeningMean(limit('openingBatches')),
 			};
 			this.#components.set(name, component);
 		}
 		return component;
 	}
 
-	#judge(): readonly Holding[] {
+	#judge(): readonly RuleFinding[] {
 		const components = [...this.#components.values()].filter(({ deviations }) => deviations.full);
 		const judge = components.find(({ name }) => judgesAnswer(name));
 		// The correctness reward must be present, not yet solved, and not rising.

@@ -8,8 +8,8 @@ import {
 	stagePath,
 	stageSetting,
 } from '../diagnosisRun.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
-import { Beginning, Recent } from '../series.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
+import { OpeningMean, Recent } from '../series.ts';
 import { Solving } from '../solving.ts';
 import { isAllRight, isDead, type StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
@@ -26,7 +26,7 @@ class EntropyWatch implements Watch {
 	/** Whether rollouts provide that share; otherwise metrics do. */
 	#hasFacts = false;
 	readonly #solving: Solving;
-	#beginning = new Beginning(limit('entropyBatches'));
+	#beginning = new OpeningMean(limit('entropyBatches'));
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
@@ -39,7 +39,7 @@ class EntropyWatch implements Watch {
 		this.#deviations.clear();
 		this.#stuck.clear();
 		this.#hasFacts = false;
-		this.#beginning = new Beginning(limit('entropyBatches'));
+		this.#beginning = new OpeningMean(limit('entropyBatches'));
 	}
 
 	step({ groups }: StepFacts): undefined {
@@ -50,7 +50,7 @@ class EntropyWatch implements Watch {
 		this.#stuck.push(unsolved.filter(isDead).length / unsolved.length);
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		this.#solving.row(row);
 		const [reward, deviation, entropy] = [row.get('reward'), row.get('reward_std'), row.get('entropy')];
 		if (reward !== null) this.#rewards.push(reward);

@@ -1,5 +1,5 @@
 import { clipPaths, type DiagnosisRun, type Row, recipeAdvice, stageSetting } from '../diagnosisRun.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { percent } from '../words.ts';
@@ -19,7 +19,7 @@ class ClipWatch implements Watch {
 		this.#clipped.clear();
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		const clipped = row.get('clip_ratio/region_mean');
 		if (clipped === null) return undefined;
 		this.#clipped.push(clipped);

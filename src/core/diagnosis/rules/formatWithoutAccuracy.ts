@@ -1,7 +1,7 @@
 import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
 import { judgesAnswer, judgesForm } from '../rewardNames.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
@@ -34,7 +34,7 @@ class FormatWatch implements Watch {
 		this.#facts.push(facts);
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		if (this.#form === null || this.#answer === null) {
 			const names = row.names.flatMap((name) => rewardName(name) ?? []);
 			this.#form ??= names.find(judgesForm) ?? null;

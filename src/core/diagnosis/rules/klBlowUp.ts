@@ -1,5 +1,5 @@
 import { type DiagnosisRun, type Row, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Course, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
@@ -12,8 +12,8 @@ class KlWatch implements Watch {
 	readonly #recent = new Recent(limit('klBatches'));
 	readonly #update = new Recent(limit('klBatches'));
 	#before = new Course();
-	#held: Holding[] = [];
-	#heldUpdate: Holding[] = [];
+	#held: RuleFinding[] = [];
+	#heldUpdate: RuleFinding[] = [];
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
@@ -27,7 +27,7 @@ class KlWatch implements Watch {
 		this.#heldUpdate = [];
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		const [kl, update] = [row.get('kl'), row.get('policy_kl')];
 		if (kl === null && update === null) return undefined;
 		if (kl !== null) this.#held = this.#reference(row, kl);
@@ -35,7 +35,7 @@ class KlWatch implements Watch {
 		return [...this.#held, ...this.#heldUpdate];
 	}
 
-	#reference(row: Row, kl: number): Holding[] {
+	#reference(row: Row, kl: number): RuleFinding[] {
 		this.#recent.push(kl);
 		const now = this.#recent.full ? this.#recent.median() : 0;
 		const before = this.#before.median();
@@ -64,7 +64,7 @@ class KlWatch implements Watch {
 		];
 	}
 
-	#ofUpdate(row: Row, value: number): Holding[] {
+	#ofUpdate(row: Row, value: number): RuleFinding[] {
 		this.#update.push(Math.abs(value));
 		if (!this.#update.full) return [];
 		const now = this.#update.median();

@@ -1,6 +1,6 @@
 import { type DiagnosisRun, recipeAdvice, recipePath } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { percent } from '../words.ts';
@@ -34,7 +34,7 @@ class MixingWatch implements Watch {
 		this.#steps = 0;
 	}
 
-	step(facts: StepFacts): readonly Holding[] | undefined {
+	step(facts: StepFacts): readonly RuleFinding[] | undefined {
 		this.#facts.push(facts);
 		this.#steps++;
 		if (this.#steps < limit('shortRun')) return [];

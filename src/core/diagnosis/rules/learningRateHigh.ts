@@ -1,7 +1,7 @@
 import type { EvaluationSummary } from '../../../protocol/evaluation.ts';
 import { type DiagnosisRun, type Row, recipeAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
-import { Beginning, deviationOf, Recent } from '../series.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
+import { deviationOf, OpeningMean, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 import { lowered } from './klBlowUp.ts';
@@ -28,8 +28,8 @@ class DegradingWatch implements Watch {
 	readonly #recent = new Recent(limit('shortRun'));
 	readonly #kl = new Recent(limit('degradeBatches'));
 	readonly #evaluations = new Map<string, { readonly first: Measured; last: Measured; below: number }>();
-	#opening = new Beginning(limit('openingBatches'));
-	#deviation = new Beginning(limit('openingBatches'));
+	#opening = new OpeningMean(limit('openingBatches'));
+	#deviation = new OpeningMean(limit('openingBatches'));
 	#batches = 0;
 	#stage = 'grpo';
 
@@ -41,12 +41,12 @@ class DegradingWatch implements Watch {
 		this.#recent.clear();
 		this.#kl.clear();
 		this.#evaluations.clear();
-		this.#opening = new Beginning(limit('openingBatches'));
-		this.#deviation = new Beginning(limit('openingBatches'));
+		this.#opening = new OpeningMean(limit('openingBatches'));
+		this.#deviation = new OpeningMean(limit('openingBatches'));
 		this.#batches = 0;
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		this.#stage = row.stage;
 		for (const name of row.names) {
 			if (!name.startsWith('eval/') || !name.endsWith('/accuracy')) continue;
@@ -87,7 +87,7 @@ class DegradingWatch implements Watch {
 		known.below = accuracy + margin < known.first.accuracy - known.first.margin ? known.below + 1 : 0;
 	}
 
-	#judge(): readonly Holding[] {
+	#judge(): readonly RuleFinding[] {
 		const [opening, deviation] = [this.#opening.mean, this.#deviation.mean];
 		if (opening === null || deviation === null || !this.#recent.full) return [];
 		const now = this.#recent.mean(this.#recent.count - limit('degradeBatches'));

@@ -1,6 +1,6 @@
 import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
@@ -33,7 +33,7 @@ class LengthWatch implements Watch {
 		this.#facts.push(facts);
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		const [length, reward] = [row.get('completions/mean_length'), row.get('reward')];
 		if (length === null || reward === null) return undefined;
 		this.#lengths.push(length);

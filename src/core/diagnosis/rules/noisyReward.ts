@@ -1,7 +1,7 @@
 import { type DiagnosisRun, recipeAdvice, recipePath } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
 import { judgesAnswer } from '../rewardNames.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { percent, quoted } from '../words.ts';
@@ -19,7 +19,7 @@ class NoiseWatch implements Watch {
 		this.#facts.clear();
 	}
 
-	step(facts: StepFacts): readonly Holding[] | undefined {
+	step(facts: StepFacts): readonly RuleFinding[] | undefined {
 		this.#facts.push(facts);
 		if (this.#facts.count < limit('shortRun')) return [];
 		const counts = new Map<string, { pairs: number; differ: number }>();
@@ -36,7 +36,7 @@ class NoiseWatch implements Watch {
 		);
 	}
 
-	#holding(name: string, pairs: number, differ: number): Holding {
+	#holding(name: string, pairs: number, differ: number): RuleFinding {
 		const at = this.#run.rewards.findIndex((reward) => reward.name === name);
 		const path = at < 0 ? null : recipePath(this.#run, 'rewards', at);
 		const isSpare = this.#run.rewards.length > 1 && !judgesAnswer(name);

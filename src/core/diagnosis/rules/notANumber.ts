@@ -1,5 +1,5 @@
 import { type DiagnosisRun, type Row, recipeAdvice, stagePath } from '../diagnosisRun.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 
@@ -13,13 +13,13 @@ class NotANumberWatch implements Watch {
 		/** A metric that never had a value is not measured. */
 		had: false,
 	}));
-	#held: Holding[] = [];
+	#held: RuleFinding[] = [];
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		let told = false;
 		for (const metric of this.#metrics) {
 			if (!row.has(metric.name)) continue;

@@ -1,7 +1,7 @@
 import { type DiagnosisRun, type Row, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
-import { Beginning, Recent } from '../series.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
+import { OpeningMean, Recent } from '../series.ts';
 import { Solving } from '../solving.ts';
 import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
@@ -16,8 +16,8 @@ class OverlongWatch implements Watch {
 	readonly #facts = new RecentFacts(3);
 	readonly #solving: Solving;
 	readonly #lengths = new Recent(limit('overlongBatches'));
-	#openingShare = new Beginning(limit('openingBatches'));
-	#openingLength = new Beginning(limit('openingBatches'));
+	#openingShare = new OpeningMean(limit('openingBatches'));
+	#openingLength = new OpeningMean(limit('openingBatches'));
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
@@ -28,15 +28,15 @@ class OverlongWatch implements Watch {
 		this.#shares.clear();
 		this.#facts.clear();
 		this.#lengths.clear();
-		this.#openingShare = new Beginning(limit('openingBatches'));
-		this.#openingLength = new Beginning(limit('openingBatches'));
+		this.#openingShare = new OpeningMean(limit('openingBatches'));
+		this.#openingLength = new OpeningMean(limit('openingBatches'));
 	}
 
 	step(facts: StepFacts): undefined {
 		this.#facts.push(facts);
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		this.#solving.row(row);
 		const length = row.get('completions/mean_length');
 		if (length !== null) {
@@ -71,7 +71,7 @@ class OverlongWatch implements Watch {
 	}
 
 	/** Detects a policy that was truncated at first and became short instead of correct. */
-	#squeezed(stage: string): Holding | null {
+	#squeezed(stage: string): RuleFinding | null {
 		const [share, before] = [this.#openingShare.mean, this.#openingLength.mean];
 		const accuracy = this.#solving.accuracy;
 		if (share === null || before === null || accuracy === null || !this.#lengths.full) return null;

@@ -1,6 +1,6 @@
 import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { percent } from '../words.ts';
@@ -19,7 +19,7 @@ class LoopsWatch implements Watch {
 
 	row(_row: Row): undefined {}
 
-	step(facts: StepFacts): readonly Holding[] | undefined {
+	step(facts: StepFacts): readonly RuleFinding[] | undefined {
 		this.#facts.push(facts);
 		if (this.#facts.count < limit('loopSteps')) return [];
 		let rollouts = 0;

@@ -1,6 +1,6 @@
 import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
 import { judgesAnswer } from '../rewardNames.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits, quoted } from '../words.ts';
@@ -21,14 +21,14 @@ class ErrorsWatch implements Watch {
 		this.#errors.clear();
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		for (const metric of row.names) {
 			const name = /^rewards\/(.+)\/errors$/s.exec(metric)?.[1];
 			if (name === undefined || this.#errors.has(name) || this.#errors.size >= maxRewards) continue;
 			this.#errors.set(name, new Recent(windowBatches));
 		}
 		if (this.#errors.size === 0 || row.get('reward') === null) return undefined;
-		const found: Holding[] = [];
+		const found: RuleFinding[] = [];
 		for (const [name, errors] of this.#errors) {
 			errors.push(row.get(`rewards/${name}/errors`) ?? 0);
 			const failing = errors.values().filter((count) => count > 0).length;
@@ -37,7 +37,7 @@ class ErrorsWatch implements Watch {
 		return found;
 	}
 
-	#holding(name: string, mean: number, failing: number): Holding {
+	#holding(name: string, mean: number, failing: number): RuleFinding {
 		const at = this.#run.rewards.findIndex((reward) => reward.name === name);
 		const path = at < 0 ? null : recipePath(this.#run, 'rewards', at);
 		// Without the correctness reward there is nothing to learn.

@@ -2,7 +2,7 @@ import type { EvaluationSummary } from '../../../protocol/evaluation.ts';
 import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
 import { judgesAnswer, judgesForm } from '../rewardNames.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
@@ -41,7 +41,7 @@ class HackingWatch implements Watch {
 	readonly #deviations = new Recent(limit('shortRun'));
 	readonly #components = new Map<string, Recent>();
 	readonly #points = new Map<string, Point[]>();
-	readonly #held = new Map<string, Holding>();
+	readonly #held = new Map<string, RuleFinding>();
 	readonly #facts = new RecentFacts(3);
 	#batches = 0;
 
@@ -62,7 +62,7 @@ class HackingWatch implements Watch {
 		this.#facts.push(facts);
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		const reward = row.get('reward');
 		if (reward !== null) {
 			this.#batches++;
@@ -82,7 +82,7 @@ class HackingWatch implements Watch {
 		return told ? [...this.#held.values()] : undefined;
 	}
 
-	evaluation({ name, step, accuracy, low, high }: EvaluationSummary): readonly Holding[] | undefined {
+	evaluation({ name, step, accuracy, low, high }: EvaluationSummary): readonly RuleFinding[] | undefined {
 		return this.#measured(`eval/${name}/accuracy`, step, accuracy, (high - low) / 2)
 			? [...this.#held.values()]
 			: undefined;
@@ -125,7 +125,7 @@ class HackingWatch implements Watch {
 		return true;
 	}
 
-	#judge(name: string, points: readonly Point[]): Holding | null {
+	#judge(name: string, points: readonly Point[]): RuleFinding | null {
 		const now = points.at(-1) as Point;
 		// If completions do not differ, no rise is significant.
 		if (this.#deviations.count === 0 || this.#deviations.mean() <= 0) return null;

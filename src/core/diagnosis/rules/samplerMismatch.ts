@@ -1,5 +1,5 @@
 import type { Row } from '../diagnosisRun.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import { limit, type ThresholdName } from '../thresholds.ts';
 import { digits } from '../words.ts';
@@ -40,7 +40,7 @@ class MismatchWatch implements Watch {
 		for (const { values } of this.#recent) values.clear();
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		let told = false;
 		for (const { measure, values } of this.#recent) {
 			const value = row.get(measure.metric);

@@ -1,5 +1,5 @@
 import type { Row } from '../diagnosisRun.ts';
-import type { Holding, Look, Rule, Watch } from '../rule.ts';
+import type { Look, Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
@@ -23,7 +23,7 @@ class StalledWatch implements Watch {
 		this.#gaps.clear();
 	}
 
-	row(row: Row): readonly Holding[] {
+	row(row: Row): readonly RuleFinding[] {
 		const gap = this.#last === null ? 0 : row.time - this.#last.time;
 		if (Number.isFinite(gap) && gap > 0) this.#gaps.push(gap);
 		this.#last = row;
@@ -31,7 +31,7 @@ class StalledWatch implements Watch {
 		return [];
 	}
 
-	look({ now, heartbeat, working, quiet = 0, silent = 0 }: Look): readonly Holding[] {
+	look({ now, heartbeat, working, quiet = 0, silent = 0 }: Look): readonly RuleFinding[] {
 		if (this.#lastLook === null) {
 			this.#quiet = working ? quiet : 0;
 			this.#silent = silent;

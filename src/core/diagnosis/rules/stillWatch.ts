@@ -1,6 +1,6 @@
 import { type DiagnosisRun, type Row, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
-import type { Holding, Watch } from '../rule.ts';
-import { Beginning, Recent } from '../series.ts';
+import type { RuleFinding, Watch } from '../rule.ts';
+import { OpeningMean, Recent } from '../series.ts';
 import { Solving } from '../solving.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
@@ -19,7 +19,7 @@ export class StillWatch implements Watch {
 	readonly #lengths = new Recent(limit('shortRun'));
 	readonly #dead = new Recent(limit('shortRun'));
 	readonly #deviations = new Recent(limit('shortRun'));
-	#opening = new Beginning(limit('shortRun'));
+	#opening = new OpeningMean(limit('shortRun'));
 	#batches = 0;
 
 	constructor(run: DiagnosisRun, of: 'rate' | 'beta') {
@@ -30,11 +30,11 @@ export class StillWatch implements Watch {
 
 	stage(): void {
 		for (const recent of [this.#rewards, this.#kl, this.#lengths, this.#dead, this.#deviations]) recent.clear();
-		this.#opening = new Beginning(limit('shortRun'));
+		this.#opening = new OpeningMean(limit('shortRun'));
 		this.#batches = 0;
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		this.#solving.row(row);
 		const kl = row.get('kl');
 		if (kl !== null) this.#kl.push(Math.abs(kl));
@@ -61,7 +61,7 @@ export class StillWatch implements Watch {
 		return this.#judge(row.stage, bound, `reward went from ${digits(before)} to ${digits(this.#rewards.mean())}`);
 	}
 
-	#judge(stage: string, bound: number, rewards: string): readonly Holding[] {
+	#judge(stage: string, bound: number, rewards: string): readonly RuleFinding[] {
 		const [rate, beta] = [stageSetting(this.#run, stage, 'learning_rate'), stageSetting(this.#run, stage, 'beta')];
 		const isHeld = beta !== null && beta >= limit('betaHigh');
 		if (this.#of === 'beta') {

@@ -1,5 +1,5 @@
 import type { Row } from '../diagnosisRun.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Course, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
@@ -8,7 +8,7 @@ class ThroughputWatch implements Watch {
 	readonly #recent = new Recent(limit('throughputBatches'));
 	#before = new Course();
 	#tokens: number | null = null;
-	#held: Holding[] = [];
+	#held: RuleFinding[] = [];
 	#until = 0;
 
 	stage(): void {
@@ -18,7 +18,7 @@ class ThroughputWatch implements Watch {
 		this.#held = [];
 	}
 
-	row(row: Row): readonly Holding[] | undefined {
+	row(row: Row): readonly RuleFinding[] | undefined {
 		const speed = this.#speed(row);
 		if (speed === null) return undefined;
 		this.#recent.push(speed);

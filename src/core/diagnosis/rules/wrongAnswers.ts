@@ -10,7 +10,7 @@ import {
 } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
 import { judgesAnswer } from '../rewardNames.ts';
-import type { Holding, Rule, Watch } from '../rule.ts';
+import type { Rule, RuleFinding, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
 import type { GroupFacts, StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
@@ -87,7 +87,7 @@ class KeyWatch implements Watch {
 		);
 	}
 
-	step(facts: StepFacts): readonly Holding[] | undefined {
+	step(facts: StepFacts): readonly RuleFinding[] | undefined {
 		this.#facts.push(facts);
 		for (const group of facts.groups) this.#note(group);
 		if (this.#heldOut === null || !this.#training.full) return [];

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { decode } from '../../../protocol/decode.ts';
 import { type StepRating, stepRatings } from '../../../protocol/stepLabel.ts';
-import { type RatedStep, ratedBeginning, type StepSample } from './stepSample.ts';
+import { type RatedStep, ratedSteps, type StepSample } from './stepSample.ts';
 
 const completionSchema = v.looseObject({
 	text: v.string(),
@@ -103,7 +103,7 @@ const labeler = '00000000-0000-4000-8000-000000000000';
  * @param now seconds since the epoch, for solutions without a time
  */
 export function writePrm800k(sample: StepSample, now: number): Prm800kLine | null {
-	const rated = ratedBeginning(sample.steps);
+	const rated = ratedSteps(sample.steps);
 	if (rated.length === 0) return null;
 	const wrong = rated.findIndex(({ rating }) => rating === -1);
 	const steps = wrong < 0 ? rated : rated.slice(0, wrong + 1);

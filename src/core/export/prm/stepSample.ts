@@ -22,6 +22,6 @@ export function sampleOfLabels({ prompt, answer, steps, time }: RolloutLabels): 
 }
 
 /** The steps up to the last rated one. */
-export function ratedBeginning(steps: readonly RatedStep[]): RatedStep[] {
+export function ratedSteps(steps: readonly RatedStep[]): RatedStep[] {
 	return steps.slice(0, steps.findLastIndex(({ rating }) => rating !== null) + 1);
 }

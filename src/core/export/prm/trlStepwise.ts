@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { decode } from '../../../protocol/decode.ts';
-import { ratedBeginning, type StepSample } from './stepSample.ts';
+import { ratedSteps, type StepSample } from './stepSample.ts';
 
 const lineSchema = v.looseObject({
 	prompt: v.string(),
@@ -37,7 +37,7 @@ export function readTrlStepwise(value: unknown): StepSample[] | string {
  * ends before the first unrated step. Steps after a wrong one keep their labels.
  */
 export function writeTrlStepwise({ prompt, steps }: StepSample, neutral: NeutralLabel = 'wrong'): StepwiseLine | null {
-	const rated = ratedBeginning(steps);
+	const rated = ratedSteps(steps);
 	const open = rated.findIndex(({ rating }) => rating === null);
 	const labelled = open < 0 ? rated : rated.slice(0, open);
 	if (labelled.length === 0) return null;

@@ -1,4 +1,4 @@
-import { normaliseAnswer } from '../../dataset/answer.ts';
+import { normalizeAnswer } from '../../dataset/answer.ts';
 import type { ProbeRow } from './probe.ts';
 
 /** The value of a plain decimal number or fraction; null otherwise. */
@@ -13,7 +13,7 @@ export function numberOf(text: string): number | null {
 export function sameAnswer(a: string, b: string): boolean {
 	const [x, y] = [numberOf(a), numberOf(b)];
 	if (x !== null && y !== null) return Math.abs(x - y) <= 1e-9 * Math.max(1, Math.abs(x));
-	return normaliseAnswer(a).toLowerCase() === normaliseAnswer(b).toLowerCase();
+	return normalizeAnswer(a).toLowerCase() === normalizeAnswer(b).toLowerCase();
 }
 
 /** At least `count` wrong answers for a row: its own, then generated ones. */

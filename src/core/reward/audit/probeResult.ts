@@ -1,7 +1,7 @@
 import type { AuditFinding, ProbeOutcome } from '../../../protocol/audit.ts';
 import type { VerifiedRow } from '../../../protocol/verification.ts';
-import { type Footing, valueTolerance } from './footing.ts';
 import type { AuditProbe, Probe } from './probe.ts';
+import { type RewardBaseline, valueTolerance } from './rewardBaseline.ts';
 
 type RowError = NonNullable<VerifiedRow['error']>;
 
@@ -97,7 +97,7 @@ export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult 
 }
 
 /** Why a reward is not judged by probes of what it does not distinguish. */
-export function targetSkip({ attacks }: Probe, { judges, rows }: Footing): string | null {
+export function targetSkip({ attacks }: Probe, { judges, rows }: RewardBaseline): string | null {
 	if (rows.every(({ honest }) => honest === null)) return 'The reward returns no value for any correct answer.';
 	if (attacks === 'content' && !judges.content)
 		return 'The reward does not distinguish correct answers from wrong ones.';

@@ -1,7 +1,7 @@
 import type { ScoreError, ScoreRow } from '../../../protocol/scorer.ts';
 import type { Expectation, RowSource, VerifiedRow } from '../../../protocol/verification.ts';
 import { goldText } from '../../dataset/answer.ts';
-import { meetsExpectation } from './labelledCase.ts';
+import { meetsExpectation } from './labeledCase.ts';
 
 /** A row to be scored by verification, with what is known about it. */
 export interface RowToVerify {

@@ -5,7 +5,7 @@ import type { Problem } from '../../dataset/problem.ts';
 import { renderPrompt, type Template } from '../../text/template.ts';
 import type { Verifier } from '../accuracyReward.ts';
 import { bareAnswer, completionWith, workedSolution } from './honestCompletion.ts';
-import type { LabelledCase } from './labelledCase.ts';
+import type { LabeledCase } from './labeledCase.ts';
 import type { RowToVerify } from './rowToVerify.ts';
 import { wrongAnswers } from './wrongAnswers.ts';
 
@@ -79,7 +79,7 @@ export function problemRows(
 }
 
 /** One batch per case, so that its value does not depend on other cases. */
-export function caseRows(cases: readonly LabelledCase[], file: string, numbers: RowNumbers): RowToVerify[] {
+export function caseRows(cases: readonly LabeledCase[], file: string, numbers: RowNumbers): RowToVerify[] {
 	return cases.map(({ label, line, prompt, completion, row, answer, truncated, expect }) => ({
 		source: 'case',
 		label,

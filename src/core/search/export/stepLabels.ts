@@ -56,7 +56,7 @@ export interface StepLabelOptions {
 }
 
 /** A solution with a label per step. */
-export interface LabelledSolution {
+export interface LabeledSolution {
 	readonly end: number;
 	/** Soft labels, parallel to the steps of the sample. */
 	readonly soft: readonly (number | null)[];
@@ -65,11 +65,11 @@ export interface LabelledSolution {
 }
 
 /** Returns every solution of a search with its step labels, oldest first; whitespace-only steps are skipped. */
-export function labelledSolutions(
+export function labeledSolutions(
 	tree: SearchTree,
 	right: Right,
 	{ least = 1, threshold }: StepLabelOptions = {},
-): LabelledSolution[] {
+): LabeledSolution[] {
 	const counts = completionsOf(tree, right);
 	const { prompt, answer } = problemOf(tree);
 	const solutions = endsOf(tree).filter(({ label }) => label !== completionLabel);
@@ -106,7 +106,7 @@ export interface SoftStepLine {
 }
 
 /** Returns null if the first step has no label. The line ends before the first step without one. */
-export function softStepLine({ soft, sample }: LabelledSolution): SoftStepLine | null {
+export function softStepLine({ soft, sample }: LabeledSolution): SoftStepLine | null {
 	const open = soft.indexOf(null);
 	const labels = (open < 0 ? soft : soft.slice(0, open)) as number[];
 	if (labels.length === 0) return null;

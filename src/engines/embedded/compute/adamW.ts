@@ -1,4 +1,4 @@
-import type { OptimiserSettings, ParameterSpec } from '../learner.ts';
+import type { OptimizerSettings, ParameterSpec } from '../learner.ts';
 import { elementCount } from '../model/parameters.ts';
 
 /**
@@ -93,7 +93,7 @@ export interface UpdateVectors {
 export function adamW(
 	vectors: UpdateVectors,
 	specs: readonly ParameterSpec[],
-	settings: OptimiserSettings,
+	settings: OptimizerSettings,
 	update: number,
 	scale: number,
 	range: Range,

@@ -1,7 +1,7 @@
 import type { FailureData } from '../../../base/failure.ts';
 import type { HeadName } from '../../../protocol/control.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
-import type { OptimiserSettings, ScoredBy } from '../learner.ts';
+import type { OptimizerSettings, ScoredBy } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import type { GradientVariant, ValueOutput, ValueVariant } from '../model/programs.ts';
 import type { Range } from './adamW.ts';
@@ -202,7 +202,7 @@ export interface AdamWJob {
 	readonly gradient: SharedArrayBuffer;
 	readonly firstMoments: SharedArrayBuffer;
 	readonly secondMoments: SharedArrayBuffer;
-	readonly settings: OptimiserSettings;
+	readonly settings: OptimizerSettings;
 	readonly update: number;
 	readonly scale: number;
 	readonly range: Range;

@@ -18,7 +18,7 @@ function samePrompt(a: Sequence, b: Sequence): boolean {
 const vocabularyBound = 2 ** 24;
 
 /** Deduplicates completion tokens with a common prefix. */
-class Beginnings {
+class SharedPrefixes {
 	readonly tokens: number[] = [];
 	/** Per token: the first row that contains it, and its number of preceding completion tokens. */
 	readonly firstRow: number[] = [];
@@ -53,7 +53,7 @@ export function pack(rows: readonly Sequence[]): PackedSequences {
 	const prefixLengths = Int32Array.from(heads, ({ promptLength }) => promptLength - 1);
 	const lengths = Int32Array.from(rows, ownTokens);
 	const kept = lengths.reduce((most, length) => Math.max(most, length), 1);
-	const beginnings = new Beginnings();
+	const beginnings = new SharedPrefixes();
 	const places = new Int32Array(rows.length * kept).fill(-1);
 	const targets = new Int32Array(rows.length * kept);
 	for (const [r, { tokens, promptLength }] of rows.entries()) {

@@ -1,9 +1,9 @@
 import { Failure } from '../../../base/failure.ts';
 import type { HeadName } from '../../../protocol/control.ts';
-import type { LearnerState, OptimiserSettings, PerToken, Sequence, ValueUpdateResult } from '../learner.ts';
+import type { LearnerState, OptimizerSettings, PerToken, Sequence, ValueUpdateResult } from '../learner.ts';
 import type { ValueOutput, ValueVariant } from '../model/programs.ts';
 import { type MicroBatch, microBatches, pad } from './batching.ts';
-import { SharedOptimiser, settled } from './sharedOptimiser.ts';
+import { SharedOptimizer, settled } from './sharedOptimizer.ts';
 import { SharedWeights } from './sharedWeights.ts';
 import type { WorkerPool } from './workerPool.ts';
 
@@ -65,7 +65,7 @@ export class ValueModel {
 	readonly #trainRows: number;
 	readonly #output: ValueOutput;
 	/** Created on first training: three more vectors as long as the weights. */
-	#optimiser: SharedOptimiser | null = null;
+	#optimizer: SharedOptimizer | null = null;
 
 	constructor(pool: WorkerPool, head: HeadName, parameters: Float32Array, trainRows: number) {
 		this.#pool = pool;
@@ -102,12 +102,12 @@ export class ValueModel {
 		rows: readonly Row[],
 		logprobs: readonly PerToken[],
 		inputs: ValueInputs<Row>,
-		settings: OptimiserSettings,
+		settings: OptimizerSettings,
 	): Promise<ValueUpdateResult> {
-		const optimiser = this.#trained();
+		const optimizer = this.#trained();
 		const values: PerToken[] = new Array(rows.length);
 		let loss = 0;
-		await optimiser.accumulate(
+		await optimizer.accumulate(
 			microBatches(rows, this.#trainRows, inputs.together),
 			(indices, gradient) => this.#gradient({ rows, logprobs, inputs }, indices, gradient),
 			({ result, batch }, indices) => {
@@ -117,7 +117,7 @@ export class ValueModel {
 				}
 			},
 		);
-		const gradNorm = await optimiser.step(this.weights.flat.buffer, settings);
+		const gradNorm = await optimizer.step(this.weights.flat.buffer, settings);
 		this.weights.changed();
 		return { loss, gradNorm, values };
 	}
@@ -166,24 +166,24 @@ export class ValueModel {
 	}
 
 	restore({ parameters, firstMoments, secondMoments, updates }: LearnerState): void {
-		const optimiser = this.#trained();
+		const optimizer = this.#trained();
 		for (const vector of [parameters, firstMoments, secondMoments]) {
 			if (vector.length === this.weights.flat.length) continue;
 			throw new Failure('mismatch', `The head has ${this.weights.flat.length} parameters, not ${vector.length}.`);
 		}
 		this.weights.flat.set(parameters);
 		this.weights.changed();
-		optimiser.firstMoments.set(firstMoments);
-		optimiser.secondMoments.set(secondMoments);
-		optimiser.updates = updates;
+		optimizer.firstMoments.set(firstMoments);
+		optimizer.secondMoments.set(secondMoments);
+		optimizer.updates = updates;
 	}
 
-	resetOptimiser(): void {
-		this.#optimiser?.reset();
+	resetOptimizer(): void {
+		this.#optimizer?.reset();
 	}
 
-	#trained(): SharedOptimiser {
-		this.#optimiser ??= new SharedOptimiser(this.#pool, 'value', this.weights.flat.length);
-		return this.#optimiser;
+	#trained(): SharedOptimizer {
+		this.#optimizer ??= new SharedOptimizer(this.#pool, 'value', this.weights.flat.length);
+		return this.#optimizer;
 	}
 }

@@ -3,7 +3,7 @@ import { Random } from '../../../base/random.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
 
-interface Initialised extends ParameterSpec {
+interface InitializedParameter extends ParameterSpec {
 	/** Standard deviation of the initial values; null: initialized to 1 (norms). */
 	readonly deviation: number | null;
 }
@@ -12,9 +12,9 @@ interface Initialised extends ParameterSpec {
  * The parameters of the transformer in flat-vector order. Initial standard deviations are 1/sqrt(inputs), divided by
  * sqrt(2 layers) for outputs into the residual stream (Radford 2019, section 2.3).
  */
-function describe(shape: ModelShape): Initialised[] {
+function describe(shape: ModelShape): InitializedParameter[] {
 	const { vocabulary, context, width, layers, feedForward } = shape;
-	const list: Initialised[] = [];
+	const list: InitializedParameter[] = [];
 	const matrix = (name: string, rows: number, columns: number, deviation: number) =>
 		list.push({ name, shape: [rows, columns], decay: true, deviation });
 	const norm = (name: string) => list.push({ name, shape: [width], decay: false, deviation: null });

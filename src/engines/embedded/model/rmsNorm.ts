@@ -10,7 +10,7 @@ interface Parts {
 	/** 1 / sqrt(mean(x²) + epsilon), [..., 1] */
 	scale?: Value;
 	/** x * scale, computed on first use */
-	normalised?: Value;
+	normalized?: Value;
 }
 
 /** onnxruntime's fused operator: one pass instead of seven. */
@@ -25,9 +25,9 @@ function fusedNorm(x: Value, weight: Value, parts: Parts): Value {
 	return y;
 }
 
-function normalised(x: Value, parts: Parts): Value {
-	parts.normalised ??= multiply(x, parts.scale as Value);
-	return parts.normalised;
+function normalized(x: Value, parts: Parts): Value {
+	parts.normalized ??= multiply(x, parts.scale as Value);
+	return parts.normalized;
 }
 
 /**
@@ -46,9 +46,9 @@ export function rmsNorm(x: Value, weight: Value): Value {
 	return graph.composite([x, weight], forward, [
 		(d) => {
 			const u = multiply(d, weight);
-			const n = normalised(x, parts);
+			const n = normalized(x, parts);
 			return multiply(parts.scale as Value, subtract(u, multiply(n, reduceMean(multiply(u, n), [-1]))));
 		},
-		(d) => sumTo(multiply(d, normalised(x, parts)), weight.shape),
+		(d) => sumTo(multiply(d, normalized(x, parts)), weight.shape),
 	]);
 }

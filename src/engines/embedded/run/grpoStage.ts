@@ -6,7 +6,7 @@ import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { clipRange } from './clipRange.ts';
 import { nextGeneration } from './generationBatch.ts';
-import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
+import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { type Part, partition, shuffled, trainingRows, weigh } from './trainingRow.ts';
 
 /**
@@ -48,7 +48,7 @@ async function update(
 	}));
 	const range = { ...clipRange(stage), beta: stage.beta };
 	const result = await host.watch.measure('update', () =>
-		host.parts.learner.updateGrpo(rows, range, optimiserSettings(stage, learningRate)),
+		host.parts.learner.updateGrpo(rows, range, optimizerSettings(stage, learningRate)),
 	);
 	checkFinite(result, host.progress.step + 1);
 	const place = new Map(part.kept.map(({ row }, i) => [row, i]));

@@ -8,7 +8,7 @@ import type { PerToken, RlooRow, ScoredBy, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { clipRange } from './clipRange.ts';
 import { type GenerationBatch, nextGeneration } from './generationBatch.ts';
-import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
+import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { partition, type TrainingRow, trainingRows } from './trainingRow.ts';
 
 interface Penalised {
@@ -50,7 +50,7 @@ async function update(
 	});
 	const range = clipRange(stage);
 	const result = await host.watch.measure('update', () =>
-		host.parts.learner.updateRloo(rows, range, optimiserSettings(stage, learningRate)),
+		host.parts.learner.updateRloo(rows, range, optimizerSettings(stage, learningRate)),
 	);
 	checkFinite(result, host.progress.step + 1);
 	const place = new Map(kept.map((row, i) => [row, i]));

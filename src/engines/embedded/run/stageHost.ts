@@ -10,8 +10,8 @@ import type { Progress } from '../../shared/progress.ts';
 import type { UpdateReport, Verdict } from '../../shared/runCourse.ts';
 import type { RewardFailures } from '../../shared/scoreBatch.ts';
 import type { Stopwatch } from '../../shared/stopwatch.ts';
-import type { Learner, OptimiserSettings, UpdateResult } from '../learner.ts';
-import type { LabelledSteps } from './heads/labelFile.ts';
+import type { Learner, OptimizerSettings, UpdateResult } from '../learner.ts';
+import type { LabeledSteps } from './heads/labelFile.ts';
 import type { ImitationParts } from './imitation/imitationParts.ts';
 import type { PreferencePairs } from './preference/pairFiles.ts';
 import type { ProblemFeed } from './problemFeed.ts';
@@ -26,7 +26,7 @@ export interface TrainingParts {
 	readonly template: Template;
 	readonly rewards: RecipeScorers;
 	/** Step label files by index of the stage that uses them. */
-	readonly labels: ReadonlyMap<number, LabelledSteps>;
+	readonly labels: ReadonlyMap<number, LabeledSteps>;
 	/** Preference pairs by index of the stage that uses them. */
 	readonly pairs: ReadonlyMap<number, PreferencePairs>;
 	readonly imitation: ImitationParts;
@@ -74,7 +74,7 @@ export interface StageHost {
 	readonly interrupt: AbortSignal;
 }
 
-export function optimiserSettings(stage: ResolvedUpdatingStage, learningRate: number): OptimiserSettings {
+export function optimizerSettings(stage: ResolvedUpdatingStage, learningRate: number): OptimizerSettings {
 	return {
 		learningRate,
 		beta1: stage.adam_beta1,

@@ -17,7 +17,7 @@ import {
 	storedParameters,
 	storedReference,
 } from './checkpointFolder.ts';
-import { LabelledSteps, type LabelTexts } from './heads/labelFile.ts';
+import { LabeledSteps, type LabelTexts } from './heads/labelFile.ts';
 import type { ImitationFiles } from './imitation/imitationFiles.ts';
 import { imitationParts } from './imitation/imitationParts.ts';
 import type { ModelAndTokenizer } from './modelAndTokenizer.ts';
@@ -98,12 +98,12 @@ async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: L
 }
 
 /** The tokenized step label files. */
-function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTokenizer): Map<number, LabelledSteps> {
+function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTokenizer): Map<number, LabeledSteps> {
 	return new Map(
 		[...labels.byStage].map(([index, text]) => {
 			const stage = recipe.stages[index] as ResolvedHeadStage;
 			const settings = stage.labels as NonNullable<ResolvedHeadStage['labels']>;
-			const steps = new LabelledSteps(text, settings, model.tokenizer, model.shape.context, recipe.seed);
+			const steps = new LabeledSteps(text, settings, model.tokenizer, model.shape.context, recipe.seed);
 			if (steps.leftOut > 0) onLeftOut(steps.leftOut, `solutions of ${text.name} that do not fit the model`);
 			return [index, steps];
 		}),

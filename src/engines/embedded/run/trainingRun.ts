@@ -143,7 +143,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		const { learner } = this.parts;
 		const warning = this.parts.imitation.teachers.get(this.progress.stageIndex)?.warning ?? null;
 		if (warning !== null) this.alert('warning', warning);
-		learner.resetOptimiser();
+		learner.resetOptimizer();
 		if (trainsHead(stage.type)) learner.addHead(headOfStage[stage.type]);
 		if (needsReference(stage)) learner.setReference();
 	}

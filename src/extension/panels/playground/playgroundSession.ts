@@ -1,6 +1,6 @@
 import { Disposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
-import { type Beginning, beginningAt, joinedTokens, keptTokens } from '../../../core/playground/branching.ts';
+import { type BranchPrefix, joinedTokens, keptTokens, prefixAt } from '../../../core/playground/branching.ts';
 import {
 	exchangeOf,
 	type History,
@@ -127,13 +127,13 @@ export class PlaygroundSession extends Disposable {
 		for (const policy of asked) this.#options.onAsked?.(policy);
 	}
 
-	/** Goes on from another token. Fails as `beginningAt`. */
+	/** Goes on from another token. Fails as `prefixAt`. */
 	branch({ exchange: id, side: at, sample, token, text }: BranchCommand): void {
 		if (this.#running !== null) return;
 		const from = exchangeOf(this.#history, id);
 		const side = from?.sides[at];
 		if (from === undefined || side === undefined) throw new Failure('missing', 'This exchange no longer exists.');
-		const beginning = beginningAt(from, { side: at, sample, token }, text);
+		const beginning = prefixAt(from, { side: at, sample, token }, text);
 		const exchange: Exchange = {
 			...from,
 			id: this.#history.nextId,
@@ -188,7 +188,7 @@ export class PlaygroundSession extends Disposable {
 		});
 	}
 
-	#start(exchange: Exchange, beginning: Beginning | null): void {
+	#start(exchange: Exchange, beginning: BranchPrefix | null): void {
 		this.#requireTrust();
 		this.#apply({ type: 'asked', exchange });
 		this.#tell(exchange.id);
@@ -208,7 +208,7 @@ export class PlaygroundSession extends Disposable {
 	}
 
 	/** Asks one side; every outcome is in its state. */
-	async #answer(exchange: Exchange, at: number, beginning: Beginning | null, signal: AbortSignal): Promise<void> {
+	async #answer(exchange: Exchange, at: number, beginning: BranchPrefix | null, signal: AbortSignal): Promise<void> {
 		const { id, sampling } = exchange;
 		const side = exchange.sides[at] as PlaygroundSide;
 		const drafts = new Drafts(side.samples);

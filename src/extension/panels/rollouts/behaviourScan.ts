@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '../../../base/async.ts';
 import { behaviours } from '../../../core/trace/behaviorNames.ts';
-import { type BehaviourMark, findBehaviours } from '../../../core/trace/behaviours.ts';
+import { type BehaviorMark, findBehaviors } from '../../../core/trace/behaviors.ts';
 import { messageText } from '../../../core/trace/messageText.ts';
 import { parseTrace } from '../../../core/trace/parseTrace.ts';
 import type { Span, TraceTags } from '../../../core/trace/trace.ts';
@@ -24,13 +24,13 @@ const margin = 100;
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The marks of a text, part by part, each once. */
-function* marksByPart(text: string, { start, end }: Span): Generator<BehaviourMark[]> {
+function* marksByPart(text: string, { start, end }: Span): Generator<BehaviorMark[]> {
 	for (let at = start; at < end; ) {
 		const to = Math.min(end, at + part);
 		// A letter before tells that a phrase is no word of its own.
 		const from = Math.max(start, at - 1);
-		const marks: BehaviourMark[] = [];
-		for (const mark of findBehaviours(text.slice(from, Math.min(end, to + margin)))) {
+		const marks: BehaviorMark[] = [];
+		for (const mark of findBehaviors(text.slice(from, Math.min(end, to + margin)))) {
 			const begin = from + mark.start;
 			if (begin >= at && begin < to) marks.push({ ...mark, start: begin, end: from + mark.end });
 		}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
-import { answersEqual, goldText, normaliseAnswer } from '../../../../src/core/dataset/answer.ts';
+import { answersEqual, goldText, normalizeAnswer } from '../../../../src/core/dataset/answer.ts';
 import { createTask } from '../../../../src/core/dataset/createTask.ts';
 import { parseDatasetLine } from '../../../../src/core/dataset/datasetRows.ts';
 import { rowsSource, splitRows } from '../../../../src/core/dataset/rowsSource.ts';
@@ -186,7 +186,7 @@ describe('answers', () => {
 	});
 
 	it('do not lose digits', () => {
-		assert.equal(normaliseAnswer('00012345678901234567890.1230'), '12345678901234567890.123');
+		assert.equal(normalizeAnswer('00012345678901234567890.1230'), '12345678901234567890.123');
 		assert.ok(!answersEqual('12345678901234567890', '12345678901234567891'));
 	});
 
@@ -207,6 +207,6 @@ describe('answers', () => {
 			`1${' '.repeat(1 << 20)}1`,
 			'0'.repeat(400),
 		])
-			normaliseAnswer(text);
+			normalizeAnswer(text);
 	});
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { canonicalName, knownName, trainers } from '../../../../src/core/metrics/canonicalName.ts';
-import { describeMetric } from '../../../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../../../src/core/metrics/catalog.ts';
 
 /** Fills in the parts of a pattern. */
 const filled = (pattern: string) => pattern.replaceAll(/\{\w+\}/g, 'x');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure, type Reason } from '../../../../src/base/failure.ts';
-import { beginningAt, joinedTokens, keptTokens, whyNoBranch } from '../../../../src/core/playground/branching.ts';
+import { joinedTokens, keptTokens, prefixAt, whyNoBranch } from '../../../../src/core/playground/branching.ts';
 import { apiCall, caseOf, sideTags } from '../../../../src/core/playground/exchangeText.ts';
-import { parseCases } from '../../../../src/core/reward/verification/labelledCase.ts';
+import { parseCases } from '../../../../src/core/reward/verification/labeledCase.ts';
 import { exchange, sample, side } from './exchanges.ts';
 
 const failsWith = (reason: Reason, words: RegExp) => (error: unknown) =>
@@ -29,17 +29,17 @@ const told = sample({ text: '42', detail });
 
 test('another token in a place: what is before it, it, and what is known of both', () => {
 	const from = exchange(7, { sides: [side(), side({ samples: [sample(), told] })] });
-	const { branch, prefix, detail: known } = beginningAt(from, { side: 1, sample: 1, token: 1 }, '3');
+	const { branch, prefix, detail: known } = prefixAt(from, { side: 1, sample: 1, token: 1 }, '3');
 	assert.equal(prefix, '43');
 	assert.deepEqual(branch, { exchange: 7, side: 1, sample: 1, token: 1, from: '2', to: '3' });
 	assert.deepEqual(known.text, ['4', '3']);
 	assert.deepEqual(known.logprob, [-0.1, -0.71], 'the probability that the alternative had');
 	assert.deepEqual(known.top, detail.top.slice(0, 2), 'what else could have stood there');
-	assert.equal(beginningAt(from, { side: 1, sample: 1, token: 2 }, '!').prefix, '42!', 'in place of the end');
-	assert.deepEqual(beginningAt(from, { side: 1, sample: 1, token: 1 }, 'typed').detail.logprob, [-0.1, null]);
-	assert.throws(() => beginningAt(from, { side: 1, sample: 1, token: 3 }, 'x'), failsWith('missing', /no such token/));
-	assert.throws(() => beginningAt(from, { side: 1, sample: 0, token: 0 }, 'x'), failsWith('missing', /no such token/));
-	assert.throws(() => beginningAt(from, { side: 2, sample: 0, token: 0 }, 'x'), failsWith('missing', /no such token/));
+	assert.equal(prefixAt(from, { side: 1, sample: 1, token: 2 }, '!').prefix, '42!', 'in place of the end');
+	assert.deepEqual(prefixAt(from, { side: 1, sample: 1, token: 1 }, 'typed').detail.logprob, [-0.1, null]);
+	assert.throws(() => prefixAt(from, { side: 1, sample: 1, token: 3 }, 'x'), failsWith('missing', /no such token/));
+	assert.throws(() => prefixAt(from, { side: 1, sample: 0, token: 0 }, 'x'), failsWith('missing', /no such token/));
+	assert.throws(() => prefixAt(from, { side: 2, sample: 0, token: 0 }, 'x'), failsWith('missing', /no such token/));
 });
 
 test('nobody branches where the policy cannot go on, or where tokens are not those of the text', () => {

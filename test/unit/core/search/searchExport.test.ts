@@ -9,7 +9,7 @@ import { siblingPairs } from '../../../../src/core/search/export/siblingPairs.ts
 import {
 	completionsOf,
 	hardLabel,
-	labelledSolutions,
+	labeledSolutions,
 	softLabel,
 	softStepLine,
 } from '../../../../src/core/search/export/stepLabels.ts';
@@ -206,7 +206,7 @@ describe('step labels by Monte Carlo', () => {
 	});
 
 	it('writes them for TRL and as Math-Shepherd', () => {
-		const labelled = labelledSolutions(addition(), right);
+		const labelled = labeledSolutions(addition(), right);
 		const seven = labelled.find(({ end }) => end === 6);
 		assert.deepEqual(seven?.soft, [0.5, 0, 0]);
 		assert.deepEqual(writeTrlStepwise(seven?.sample as never), {
@@ -216,10 +216,10 @@ describe('step labels by Monte Carlo', () => {
 		});
 		assert.match((writeMathShepherd(seven?.sample as never) as { label: string }).label, /Count\. \+\n.*seven\. -\n/s);
 		assert.deepEqual(softStepLine(seven as never)?.labels, [0.5, 0, 0]);
-		const strict = labelledSolutions(addition(), right, { threshold: 0.6 }).find(({ end }) => end === 6);
+		const strict = labeledSolutions(addition(), right, { threshold: 0.6 }).find(({ end }) => end === 6);
 		assert.deepEqual(writeTrlStepwise(strict?.sample as never)?.labels, [false, false, false]);
 		// Steps with one completion alone say little: what lies before the first label is no line.
-		const few = labelledSolutions(addition(), right, { least: 3 }).find(({ end }) => end === 6);
+		const few = labeledSolutions(addition(), right, { least: 3 }).find(({ end }) => end === 6);
 		assert.deepEqual(few?.soft, [null, null, 0]);
 		assert.equal(writeTrlStepwise(few?.sample as never), null);
 		assert.equal(softStepLine(few as never), null);
@@ -247,10 +247,10 @@ describe('step labels by Monte Carlo', () => {
 		};
 		const { tree, outcome } = await runSearch(options);
 		assert.equal(outcome.stop, 'complete');
-		const [solution] = labelledSolutions(tree, right);
+		const [solution] = labeledSolutions(tree, right);
 		// Of its first step its own completions count, not those of the wrong one behind it.
 		assert.deepEqual(solution?.soft, [0.5, 0, 0]);
-		assert.equal(labelledSolutions(tree, right).length, 1);
+		assert.equal(labeledSolutions(tree, right).length, 1);
 		assert.equal(tree.nodes.length, 1 + 3 + 2 * 8);
 		assert.deepEqual(
 			solution?.sample.steps.map(({ text, rating }) => [text, rating]),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { resolveTemplate } from '../../../../src/core/text/template.ts';
-import { findBehaviours } from '../../../../src/core/trace/behaviours.ts';
+import { findBehaviors } from '../../../../src/core/trace/behaviors.ts';
 import { parsePerturbation, perturbationKinds, perturbTrace, stepsOf } from '../../../../src/core/trace/perturb.ts';
 
 const tags = resolveTemplate('r1');
@@ -35,11 +35,11 @@ describe('perturbations of a trace', () => {
 		const changed = thinkOf(change('remove-keywords')) as string;
 		assert.equal(changed, 'First, 12*3=36.\n36+1=37.\nyes.\nSo it is 37.');
 		assert.deepEqual(
-			findBehaviours(changed).map(({ behaviour }) => behaviour),
+			findBehaviors(changed).map(({ behaviour }) => behaviour),
 			['subgoal-setting'],
 		);
 		const half = thinkOf(change('remove-keywords:0.3')) as string;
-		assert.equal(findBehaviours(half).length, 3);
+		assert.equal(findBehaviors(half).length, 3);
 	});
 
 	it('shuffle, delete and insert steps', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { behaviours } from '../../../../src/core/trace/behaviorNames.ts';
-import { englishPhrases, otherPhrases } from '../../../../src/core/trace/behaviourPhrases.ts';
-import { countBehaviours, findBehaviours } from '../../../../src/core/trace/behaviours.ts';
+import { englishPhrases, otherPhrases } from '../../../../src/core/trace/behaviorPhrases.ts';
+import { countBehaviors, findBehaviors } from '../../../../src/core/trace/behaviors.ts';
 import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../../src/core/trace/repetition.ts';
 import { TraceCounter, thinkingSpan } from '../../../../src/core/trace/traceCounter.ts';
@@ -50,8 +50,8 @@ describe('counting traces by tables', () => {
 		let found = 0;
 		for (let round = 0; round < 3000; round++) {
 			const text = randomText(random);
-			const expected = Object.values(countBehaviours(findBehaviours(text)));
-			assert.deepEqual(counter.countBehaviours(text, { start: 0, end: text.length }), expected, JSON.stringify(text));
+			const expected = Object.values(countBehaviors(findBehaviors(text)));
+			assert.deepEqual(counter.countBehaviors(text, { start: 0, end: text.length }), expected, JSON.stringify(text));
 			found += expected.reduce((sum, n) => sum + n, 0);
 		}
 		assert.ok(found > 10_000, `${found}`);

@@ -2,7 +2,7 @@ import type { Random } from '../../../../src/base/random.ts';
 import { packedInputs } from '../../../../src/engines/embedded/compute/packedLayout.ts';
 import { pack } from '../../../../src/engines/embedded/compute/packing.ts';
 import { Session, type Tensor, Tensors } from '../../../../src/engines/embedded/compute/runtime.ts';
-import type { OptimiserSettings, Sequence } from '../../../../src/engines/embedded/learner.ts';
+import type { OptimizerSettings, Sequence } from '../../../../src/engines/embedded/learner.ts';
 import type { Graph } from '../../../../src/engines/embedded/onnx/graph.ts';
 import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 
@@ -10,7 +10,7 @@ import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 
 export const tinyShape: ModelShape = { vocabulary: 7, context: 12, width: 8, heads: 2, layers: 2, feedForward: 12 };
 
-export const adam: OptimiserSettings = {
+export const adam: OptimizerSettings = {
 	learningRate: 1e-2,
 	beta1: 0.9,
 	beta2: 0.98,

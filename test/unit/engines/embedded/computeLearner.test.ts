@@ -250,7 +250,7 @@ test('an update without rows decays moments and weights', async () => {
 		before.firstMoments.map((m) => m * adam.beta1),
 	);
 	assert.notDeepEqual(state.parameters, before.parameters);
-	policy.resetOptimiser();
+	policy.resetOptimizer();
 	assert.equal(policy.state().updates, 0);
 	assert.ok(policy.state().firstMoments.every((m) => m === 0));
 });

@@ -5,8 +5,8 @@ import { stepRuleOf } from '../../../../src/core/search/stepRule.ts';
 import { resolveTemplate } from '../../../../src/core/text/template.ts';
 import { eosToken } from '../../../../src/core/text/tokenizer.ts';
 import { buildTokenizer } from '../../../../src/core/text/vocabulary.ts';
-import { LabelledSteps, type LabelText } from '../../../../src/engines/embedded/run/heads/labelFile.ts';
-import { valueRows } from '../../../../src/engines/embedded/run/heads/labelledRow.ts';
+import { valueRows } from '../../../../src/engines/embedded/run/heads/labeledRow.ts';
+import { LabeledSteps, type LabelText } from '../../../../src/engines/embedded/run/heads/labelFile.ts';
 import { stepEnds } from '../../../../src/engines/embedded/run/heads/stepEnds.ts';
 
 const tokenizer = buildTokenizer(resolveTemplate('r1'), [...'0123456789+=;\n']);
@@ -70,7 +70,7 @@ function text(lines: LabelText['lines']): LabelText {
 
 test('labeled steps become tokens with a label at the end of each, their separator included', () => {
 	const lines = [{ prompt: '1+2=', completions: ['1+2=3', '3'], labels: [true, 0.25] }];
-	const { training, heldOut } = new LabelledSteps(text(lines), { ...settings, heldOutShare: 1e-6 }, tokenizer, 30, 1);
+	const { training, heldOut } = new LabeledSteps(text(lines), { ...settings, heldOutShare: 1e-6 }, tokenizer, 30, 1);
 	assert.equal(heldOut.length, 0);
 	const [row] = training;
 	assert.equal(row?.promptLength, 5);
@@ -88,7 +88,7 @@ test('rows come in epochs, each whole and shuffled anew, and which ones follows 
 		completions: [`${i}`],
 		labels: [i % 2 === 0],
 	}));
-	const make = () => new LabelledSteps(text(lines), { ...settings, heldOutShare: 0.3 }, tokenizer, 30, 5);
+	const make = () => new LabeledSteps(text(lines), { ...settings, heldOutShare: 0.3 }, tokenizer, 30, 5);
 	const steps = make();
 	const { length } = steps.training;
 	assert.ok(length > 15 && length < 40 && length + steps.heldOut.length === 40);
@@ -105,7 +105,7 @@ test('rows that do not fit are left out and counted, and a file without any othe
 	const fits = { prompt: '1=', completions: ['1'], labels: [true] };
 	const long = { prompt: '1'.repeat(40), completions: ['1'], labels: [true] };
 	const other = { prompt: 'x=', completions: ['1'], labels: [true] };
-	const steps = new LabelledSteps(text([fits, long, other]), { ...settings, heldOutShare: 1e-6 }, tokenizer, 30, 1);
+	const steps = new LabeledSteps(text([fits, long, other]), { ...settings, heldOutShare: 1e-6 }, tokenizer, 30, 1);
 	assert.deepEqual([steps.training.length, steps.leftOut], [1, 2]);
-	assert.throws(() => new LabelledSteps(text([long]), settings, tokenizer, 30, 1), { reason: 'invalid' });
+	assert.throws(() => new LabeledSteps(text([long]), settings, tokenizer, 30, 1), { reason: 'invalid' });
 });

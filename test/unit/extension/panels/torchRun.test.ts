@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { describeMetric } from '../../../../src/core/metrics/catalogue.ts';
+import { describeMetric } from '../../../../src/core/metrics/catalog.ts';
 import { recordedValues } from '../../../../src/extension/panels/rollouts/rolloutDetail.ts';
 import { loadRun } from '../../../../src/extension/runLoader.ts';
 import { presentRun } from '../../../../src/extension/runPresentation.ts';

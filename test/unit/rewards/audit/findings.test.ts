@@ -7,7 +7,7 @@ import { findingCase } from '../../../../src/core/reward/audit/findingCase.ts';
 import { clusterFindings } from '../../../../src/core/reward/audit/findingClusters.ts';
 import { probeResult, type TriedAttempt } from '../../../../src/core/reward/audit/probeResult.ts';
 import { probes } from '../../../../src/core/reward/audit/probes.ts';
-import { meetsExpectation, parseCases } from '../../../../src/core/reward/verification/labelledCase.ts';
+import { meetsExpectation, parseCases } from '../../../../src/core/reward/verification/labeledCase.ts';
 import { caseRows, type SampledProblem } from '../../../../src/core/reward/verification/rowsToVerify.ts';
 import { asksModel } from '../../../../src/rewards/asksModel.ts';
 import { numberProblems } from './auditedProblems.ts';

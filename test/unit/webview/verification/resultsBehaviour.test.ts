@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { parseCases } from '../../../../src/core/reward/verification/labelledCase.ts';
+import { parseCases } from '../../../../src/core/reward/verification/labeledCase.ts';
 import type { ResultPlace } from '../../../../src/protocol/verificationMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { numberProblems } from '../../rewards/audit/auditedProblems.ts';

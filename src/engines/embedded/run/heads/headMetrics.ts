@@ -1,11 +1,11 @@
 import { headQuality } from '../../../../core/evaluation/headQuality.ts';
 import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
 import type { PerToken } from '../../learner.ts';
-import { type LabelledRow, labelledValues } from './labelledRow.ts';
+import { type LabeledRow, labeledValues } from './labeledRow.ts';
 
 /** Quality of values before an update, on its training labels. */
-export function updateQuality(rows: readonly LabelledRow[], values: readonly PerToken[]): Metrics {
-	const pairs = labelledValues(rows, values);
+export function updateQuality(rows: readonly LabeledRow[], values: readonly PerToken[]): Metrics {
+	const pairs = labeledValues(rows, values);
 	const quality = headQuality(pairs.values, pairs.labels);
 	const mean = (list: readonly number[]) =>
 		list.length === 0 ? null : list.reduce((sum, value) => sum + value, 0) / list.length;
@@ -17,8 +17,8 @@ export function updateQuality(rows: readonly LabelledRow[], values: readonly Per
 }
 
 /** Quality of values on held-out texts: over all labeled prefixes, and over whole completions. */
-export function heldOutQuality(rows: readonly LabelledRow[], values: readonly PerToken[]): Metrics {
-	const all = labelledValues(rows, values);
+export function heldOutQuality(rows: readonly LabeledRow[], values: readonly PerToken[]): Metrics {
+	const all = labeledValues(rows, values);
 	const quality = headQuality(all.values, all.labels);
 	const ended = rows.flatMap((row, i) => (row.whole === null ? [] : [{ row, i, place: row.labels[row.whole] }]));
 	const whole = headQuality(

@@ -3,16 +3,16 @@ import { learningRateAt } from '../../../../core/grpo/learningRate.ts';
 import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
 import type { ResolvedHeadStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import { headOfStage } from '../../../../protocol/headStages.ts';
-import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
+import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { heldOutQuality, updateQuality } from './headMetrics.ts';
 import { heldOutRows } from './heldOutRows.ts';
-import type { LabelledSteps } from './labelFile.ts';
-import { type LabelledRow, valueRows } from './labelledRow.ts';
+import { type LabeledRow, valueRows } from './labeledRow.ts';
+import type { LabeledSteps } from './labelFile.ts';
 import { labelPolicy } from './labelPolicy.ts';
 
 /** The rows of the updates of one batch, and metrics of the batch. */
 interface Batch {
-	readonly updates: readonly (readonly LabelledRow[])[];
+	readonly updates: readonly (readonly LabeledRow[])[];
 	readonly metrics: Metrics;
 }
 
@@ -25,10 +25,10 @@ interface Batch {
 export async function runHeadStage(
 	host: StageHost,
 	stageInForce: () => ResolvedHeadStage,
-	labels: LabelledSteps | null,
+	labels: LabeledSteps | null,
 ): Promise<Verdict> {
 	const { learner } = host.parts;
-	let heldOut: Promise<readonly LabelledRow[]> | null = null;
+	let heldOut: Promise<readonly LabeledRow[]> | null = null;
 	for (;;) {
 		let start = performance.now();
 		const stage = stageInForce();
@@ -44,7 +44,7 @@ export async function runHeadStage(
 		for (const [u, rows] of updates.entries()) {
 			const learningRate = learningRateAt(stage, host.progress.stageStep);
 			const result = await host.watch.measure('update', () =>
-				learner.updateHead(head, valueRows(rows), optimiserSettings(stage, learningRate)),
+				learner.updateHead(head, valueRows(rows), optimizerSettings(stage, learningRate)),
 			);
 			checkFinite(result, host.progress.step + 1);
 			const verdict = await host.endUpdate({
@@ -67,7 +67,7 @@ export async function runHeadStage(
 	}
 }
 
-async function nextBatch(host: StageHost, stage: ResolvedHeadStage, labels: LabelledSteps | null): Promise<Batch> {
+async function nextBatch(host: StageHost, stage: ResolvedHeadStage, labels: LabeledSteps | null): Promise<Batch> {
 	const { parts, progress, watch } = host;
 	const left = stage.steps - progress.stageStep;
 	if (labels !== null) {
@@ -81,7 +81,7 @@ async function nextBatch(host: StageHost, stage: ResolvedHeadStage, labels: Labe
 	const seconds = (performance.now() - start) / 1000;
 	progress.generations++;
 	progress.tokens += batch.tokens;
-	const updates: LabelledRow[][] = [];
+	const updates: LabeledRow[][] = [];
 	for (let pass = 0; pass < stage.num_iterations; pass++) {
 		const order = [...batch.rows];
 		if (stage.steps_per_generation > 1) Random.of(parts.recipe.seed, 'head parts', generation, pass).shuffle(order);

@@ -1,7 +1,7 @@
 import type { ResolvedHeadStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import type { TrainingParts } from '../stageHost.ts';
-import type { LabelledRow } from './labelledRow.ts';
+import type { LabeledRow } from './labeledRow.ts';
 import { judgedSamples, outcomeLabels, outcomeOfSteps, ruleOf } from './labelPolicy.ts';
 
 /** Completions sampled at once. */
@@ -11,17 +11,13 @@ const chunkRows = 1024;
  * Completions of held-out problems with their outcomes. The policy is frozen while a head is trained, so they are the
  * same at every evaluation of the stage, and after a resume.
  */
-export async function heldOutRows(
-	parts: TrainingParts,
-	stage: ResolvedHeadStage,
-	step: number,
-): Promise<LabelledRow[]> {
+export async function heldOutRows(parts: TrainingParts, stage: ResolvedHeadStage, step: number): Promise<LabeledRow[]> {
 	const { problems, samples } = parts.recipe.evaluate;
 	const posed = parts.feed.heldOut(problems);
 	const asked = posed.flatMap((problem, i) =>
 		Array.from({ length: samples }, (_, k) => ({ problem, seed: `${parts.recipe.seed}/head-heldout/${i}/${k}` })),
 	);
-	const rows: LabelledRow[] = [];
+	const rows: LabeledRow[] = [];
 	for (let start = 0; start < asked.length; start += chunkRows) {
 		const chunk = asked.slice(start, start + chunkRows);
 		const completions = await parts.learner.sample({

@@ -10,7 +10,7 @@ import type { ResolvedHeadStage, ResolvedRecipe } from '../../../../core/recipe/
 import type { Tokenizer } from '../../../../core/text/tokenizer.ts';
 import { decode } from '../../../../protocol/decode.ts';
 import { readDataFile } from '../../../../runs/openDataset.ts';
-import type { LabelledRow } from './labelledRow.ts';
+import type { LabeledRow } from './labeledRow.ts';
 
 const lineSchema = v.object({
 	prompt: v.string(),
@@ -80,10 +80,10 @@ function parseLabels(text: string, path: string): LabelLine[] {
  * Tokenized solutions with labeled steps. Those that exceed the context or contain symbols missing from the vocabulary
  * are left out. Rows come in epochs, each shuffled anew: the rows of an update depend only on its number.
  */
-export class LabelledSteps {
-	readonly training: readonly LabelledRow[];
+export class LabeledSteps {
+	readonly training: readonly LabeledRow[];
 	/** Held out to evaluate the head. */
-	readonly heldOut: readonly LabelledRow[];
+	readonly heldOut: readonly LabeledRow[];
 	readonly leftOut: number;
 	readonly #seed: number;
 	#epoch = -1;
@@ -96,8 +96,8 @@ export class LabelledSteps {
 		context: number,
 		seed: number,
 	) {
-		const training: LabelledRow[] = [];
-		const heldOut: LabelledRow[] = [];
+		const training: LabeledRow[] = [];
+		const heldOut: LabeledRow[] = [];
 		this.#seed = seed;
 		for (const line of lines) {
 			const row = rowOf(line, labels.separator, tokenizer, context);
@@ -117,21 +117,21 @@ export class LabelledSteps {
 	}
 
 	/** The rows of an update, by its number in the stage. */
-	batch(update: number, size: number): LabelledRow[] {
+	batch(update: number, size: number): LabeledRow[] {
 		return Array.from({ length: size }, (_, i) => this.#at(update * size + i));
 	}
 
-	#at(index: number): LabelledRow {
+	#at(index: number): LabeledRow {
 		const epoch = Math.floor(index / this.training.length);
 		if (epoch !== this.#epoch) {
 			this.#epoch = epoch;
 			this.#order = Random.of(this.#seed, 'labels', epoch).shuffle(this.training.map((_, i) => i));
 		}
-		return this.training[this.#order[index % this.training.length] as number] as LabelledRow;
+		return this.training[this.#order[index % this.training.length] as number] as LabeledRow;
 	}
 }
 
-function rowOf(line: LabelLine, separator: string, tokenizer: Tokenizer, context: number): LabelledRow | null {
+function rowOf(line: LabelLine, separator: string, tokenizer: Tokenizer, context: number): LabeledRow | null {
 	const text = line.completions.join(separator);
 	if (tokenizer.unknownIn(line.prompt + text) !== null) return null;
 	const prompt = tokenizer.encodePrompt(line.prompt);

@@ -7,7 +7,7 @@ import { judgeOutcomes } from '../../../shared/judgeOutcomes.ts';
 import type { Sample } from '../../learner.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import type { TrainingParts } from '../stageHost.ts';
-import type { LabelledRow } from './labelledRow.ts';
+import type { LabeledRow } from './labeledRow.ts';
 import { stepEnds } from './stepEnds.ts';
 
 /** A completion of the policy with its outcome. */
@@ -19,8 +19,8 @@ export interface JudgedSample {
 }
 
 /** Sampled rows, with the number of tokens used, including prompts. */
-export interface LabelledBatch {
-	readonly rows: readonly LabelledRow[];
+export interface LabeledBatch {
+	readonly rows: readonly LabeledRow[];
 	readonly sampled: number;
 	readonly tokens: number;
 	/** Mean outcome of completions sampled from the start; null if there are none. */
@@ -55,7 +55,7 @@ function textLength({ tokens, promptLength }: Sample): number {
  * Labels every prefix of a completion with its outcome: with cross-entropy, the head learns the share of correct
  * completions from there on, which is the value of the policy (Cobbe et al. 2021, section 4; Yu et al. 2023, eq. 3).
  */
-export function outcomeLabels({ sample, outcome }: JudgedSample): LabelledRow {
+export function outcomeLabels({ sample, outcome }: JudgedSample): LabeledRow {
 	const length = textLength(sample);
 	return {
 		tokens: sample.tokens,
@@ -66,7 +66,7 @@ export function outcomeLabels({ sample, outcome }: JudgedSample): LabelledRow {
 }
 
 /** Labels steps with the outcome of their completion, a free way to evaluate a process head. */
-export function outcomeOfSteps(judged: JudgedSample, rule: StepRule, parts: TrainingParts): LabelledRow {
+export function outcomeOfSteps(judged: JudgedSample, rule: StepRule, parts: TrainingParts): LabeledRow {
 	const { sample, outcome } = judged;
 	const ends = stepEnds(sample.tokens.slice(sample.promptLength), parts.tokenizer, rule);
 	return {
@@ -88,7 +88,7 @@ export async function labelPolicy(
 	stage: ResolvedHeadStage,
 	generation: number,
 	step: number,
-): Promise<LabelledBatch> {
+): Promise<LabeledBatch> {
 	const posed = parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
 	const problems = posed.flatMap((problem) => new Array<PosedProblem>(stage.num_generations).fill(problem));
 	const samples = await parts.learner.sample({
@@ -126,7 +126,7 @@ async function labelSteps(
 	judged: readonly JudgedSample[],
 	generation: number,
 	step: number,
-): Promise<{ rows: LabelledRow[]; sampled: number; tokens: number }> {
+): Promise<{ rows: LabeledRow[]; sampled: number; tokens: number }> {
 	const rule = ruleOf(stage);
 	const ends = judged.map(({ sample }) => stepEnds(sample.tokens.slice(sample.promptLength), parts.tokenizer, rule));
 	const beginnings: Beginning[] = ends.flatMap((list, of) => list.slice(0, -1).map((end) => ({ of, end })));
@@ -163,7 +163,7 @@ async function labelSteps(
 		const count = right.get(`${of}/${end}`) ?? { right: 0, total: 0 };
 		right.set(`${of}/${end}`, { right: count.right + outcome, total: count.total + 1 });
 	}
-	const rows = judged.map(({ sample, outcome }, of): LabelledRow => {
+	const rows = judged.map(({ sample, outcome }, of): LabeledRow => {
 		const list = ends[of] as readonly number[];
 		const labels = list.map((end, i): readonly [number, number] | null => {
 			if (i === list.length - 1) return [end, outcome];

@@ -2,7 +2,7 @@ import { learningRateAt } from '../../../../core/grpo/learningRate.ts';
 import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
 import type { ResolvedDistillStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { DistillRow, Sequence } from '../../learner.ts';
-import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
+import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { rejectRows } from './acceptedRows.ts';
 import type { CompletionTexts } from './completionTexts.ts';
 import { imitationUpdate } from './imitationUpdate.ts';
@@ -77,7 +77,7 @@ async function learnDistributions(
 	}));
 	const learningRate = learningRateAt(stage, host.progress.stageStep);
 	const result = await host.watch.measure('update', () =>
-		learner.updateDistill(weighed, { alpha, temperature }, optimiserSettings(stage, learningRate)),
+		learner.updateDistill(weighed, { alpha, temperature }, optimizerSettings(stage, learningRate)),
 	);
 	checkFinite(result, host.progress.step + 1);
 	host.progress.tokens += tokens;

@@ -2,7 +2,7 @@ import { learningRateAt } from '../../../../core/grpo/learningRate.ts';
 import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
 import type { ResolvedUpdatingStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { Sequence, SftRow } from '../../learner.ts';
-import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
+import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 
 /**
  * One imitation update: mean negative log-probability over all tokens after the prompts.
@@ -23,7 +23,7 @@ export async function imitationUpdate(
 	}));
 	const learningRate = learningRateAt(settings, host.progress.stageStep);
 	const result = await host.watch.measure('update', () =>
-		host.parts.learner.updateSft(weighed, optimiserSettings(settings, learningRate)),
+		host.parts.learner.updateSft(weighed, optimizerSettings(settings, learningRate)),
 	);
 	checkFinite(result, host.progress.step + 1);
 	host.progress.tokens += tokens;

@@ -11,7 +11,7 @@ import type { GenerationBatch, Rollout } from '../generationBatch.ts';
 import type { StageHost } from '../stageHost.ts';
 
 /** A completion with values and advantages. */
-export interface CriticisedRow {
+export interface EstimatedRow {
 	readonly rollout: Rollout;
 	/** Completion tokens. */
 	readonly length: number;
@@ -25,9 +25,9 @@ export interface CriticisedRow {
 	readonly refLogprobs: PerToken | null;
 }
 
-export interface CriticisedBatch {
+export interface EstimatedBatch {
 	/** One per rollout; null if no reward applied to it, so that it is not trained on. */
-	readonly rows: readonly (CriticisedRow | null)[];
+	readonly rows: readonly (EstimatedRow | null)[];
 	readonly metrics: Metrics;
 }
 
@@ -37,12 +37,12 @@ const mean = (list: readonly number[]) => metricValue(list.reduce((a, b) => a + 
  * Values, token rewards, advantages and returns of a batch.
  * @param keepsOld whether the updates need log-probabilities under the sampling policy
  */
-export async function criticise(
+export async function estimateBatch(
 	host: StageHost,
 	stage: ResolvedPpoStage,
 	batch: GenerationBatch,
 	keepsOld: boolean,
-): Promise<CriticisedBatch> {
+): Promise<EstimatedBatch> {
 	const { learner } = host.parts;
 	const samples = batch.rollouts.map(({ sample }) => sample);
 	const logprobsOf = (which: ScoredBy) =>
@@ -74,7 +74,7 @@ export async function criticise(
 	const raw = valid.map(({ advantages }) => advantages);
 	const advantages = stage.whiten_advantages ? whiten(raw) : raw;
 	const place = new Map(valid.map((estimate, i) => [estimate, i]));
-	const rows = batch.rollouts.map((rollout, i): CriticisedRow | null => {
+	const rows = batch.rollouts.map((rollout, i): EstimatedRow | null => {
 		const estimate = estimates[i] ?? null;
 		if (estimate === null) return null;
 		return {

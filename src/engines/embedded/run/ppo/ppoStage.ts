@@ -6,9 +6,9 @@ import type { ResolvedPpoStage } from '../../../../core/recipe/resolvedRecipe.ts
 import type { CriticRow, PerToken, PpoRow, UpdateResult } from '../../learner.ts';
 import { addBatchMetrics, type GraphRow, writeBatch } from '../batchReport.ts';
 import { nextGeneration } from '../generationBatch.ts';
-import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
+import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import type { TrainingRow } from '../trainingRow.ts';
-import { type CriticisedRow, criticise } from './criticBatch.ts';
+import { type EstimatedRow, estimateBatch } from './criticBatch.ts';
 
 /** A list over completion tokens, extended by an entry that does not count. */
 function withLast(values: ArrayLike<number>): PerToken {
@@ -17,14 +17,14 @@ function withLast(values: ArrayLike<number>): PerToken {
 	return longer;
 }
 
-function tokensOf(rows: readonly CriticisedRow[]): number {
+function tokensOf(rows: readonly EstimatedRow[]): number {
 	return rows.reduce((sum, { length }) => sum + length, 0);
 }
 
 async function updatePolicy(
 	host: StageHost,
 	stage: ResolvedPpoStage,
-	part: readonly CriticisedRow[],
+	part: readonly EstimatedRow[],
 	learningRate: number,
 ): Promise<{ metrics: Metrics; result: UpdateResult }> {
 	const weight = 1 / Math.max(1, tokensOf(part));
@@ -39,7 +39,7 @@ async function updatePolicy(
 	});
 	const range = { epsilonLow: stage.cliprange, epsilonHigh: stage.cliprange, temperature: stage.temperature };
 	const result = await host.watch.measure('update', () =>
-		host.parts.learner.updatePpo(rows, range, optimiserSettings(stage, learningRate)),
+		host.parts.learner.updatePpo(rows, range, optimizerSettings(stage, learningRate)),
 	);
 	checkFinite(result, host.progress.step + 1);
 	const seen = part.map(({ advantages, oldLogprobs }, i) => ({
@@ -62,7 +62,7 @@ async function updatePolicy(
 async function updateCritic(
 	host: StageHost,
 	stage: ResolvedPpoStage,
-	part: readonly CriticisedRow[],
+	part: readonly EstimatedRow[],
 ): Promise<{ loss: number; metrics: Metrics }> {
 	const weight = stage.vf_coef / Math.max(1, tokensOf(part));
 	const rows = part.map(({ rollout: { sample }, length, returns, values }): CriticRow => {
@@ -78,7 +78,7 @@ async function updateCritic(
 	const peak = stage.critic_learning_rate ?? stage.learning_rate;
 	const learningRate = learningRateAt({ ...stage, learning_rate: peak }, host.progress.stageStep);
 	const result = await host.watch.measure('update', () =>
-		host.parts.learner.updateCritic(rows, { clipRange: stage.cliprange_value }, optimiserSettings(stage, learningRate)),
+		host.parts.learner.updateCritic(rows, { clipRange: stage.cliprange_value }, optimizerSettings(stage, learningRate)),
 	);
 	checkFinite(result, host.progress.step + 1);
 	const seen = part.map((row, i) => ({ values: result.values[i] as PerToken, oldValues: row.values }));
@@ -94,12 +94,12 @@ async function updateCritic(
 
 /** The rows of an epoch in mini-batches, shuffled anew in each epoch if there are several, as in TRL. */
 function miniBatches(
-	rows: readonly CriticisedRow[],
+	rows: readonly EstimatedRow[],
 	stage: ResolvedPpoStage,
 	seed: number,
 	generation: number,
 	epoch: number,
-): CriticisedRow[][] {
+): EstimatedRow[][] {
 	const order = [...rows];
 	const parts = stage.num_mini_batches;
 	if (parts > 1) Random.of(seed, 'mini batches', generation, epoch).shuffle(order);
@@ -108,7 +108,7 @@ function miniBatches(
 }
 
 /** As written to rollout files: the advantage of a completion is the mean over its tokens. */
-function asTrainingRow(row: CriticisedRow | null, rollout: TrainingRow['rollout']): TrainingRow {
+function asTrainingRow(row: EstimatedRow | null, rollout: TrainingRow['rollout']): TrainingRow {
 	const sum = row === null ? 0 : row.advantages.reduce((total, advantage) => total + advantage, 0);
 	return {
 		rollout,
@@ -140,7 +140,7 @@ export async function runPpoStage(host: StageHost, stageInForce: () => ResolvedP
 		if (batch === 'stop') return 'stop';
 		const left = stage.steps - progress.stageStep;
 		const updates = Math.min(stage.num_ppo_epochs * stage.num_mini_batches, left);
-		const { rows, metrics: batchMetrics } = await criticise(host, stage, batch, updates > 1);
+		const { rows, metrics: batchMetrics } = await estimateBatch(host, stage, batch, updates > 1);
 		const learned = rows.filter((row) => row !== null);
 		const trainingRows = rows.map((row, i) => asTrainingRow(row, batch.rollouts[i] as (typeof batch.rollouts)[number]));
 		writeBatch(host, stage, trainingRows);

@@ -3,7 +3,7 @@ import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts'
 import { implicitRewardMetrics, inEvaluation, type JudgedPair } from '../../../../core/preference/pairLoss.ts';
 import type { ResolvedDpoStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { DpoRow, PerToken } from '../../learner.ts';
-import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
+import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { type PreferencePairs, rowsOf, type TokenPair } from './pairFiles.ts';
 
 const sumOf = (values: PerToken): number => values.reduce((sum, value) => sum + value, 0);
@@ -58,7 +58,7 @@ export async function runDpoStage(
 		const rows = rowsOf(batch).map((row, i): DpoRow => ({ ...row, refLogprob: reference[i] as number }));
 		const learningRate = learningRateAt(stage, host.progress.stageStep);
 		const result = await host.watch.measure('update', () =>
-			learner.updateDpo(rows, { beta: stage.beta }, optimiserSettings(stage, learningRate)),
+			learner.updateDpo(rows, { beta: stage.beta }, optimizerSettings(stage, learningRate)),
 		);
 		checkFinite(result, host.progress.step + 1);
 		const tokens = rows.reduce((sum, row) => sum + row.tokens.length, 0);

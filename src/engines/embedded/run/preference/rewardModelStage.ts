@@ -3,7 +3,7 @@ import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts'
 import { inEvaluation, type JudgedPair, scoreMetrics } from '../../../../core/preference/pairLoss.ts';
 import type { ResolvedRewardModelStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken, Sequence } from '../../learner.ts';
-import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
+import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { type PreferencePairs, rowsOf, type TokenPair } from './pairFiles.ts';
 
 /** Texts without end of sequence, as scored by `policy/value` and by search. */
@@ -36,7 +36,7 @@ export async function runRewardModelStage(
 		const rows = texts(pairs.batch(host.progress.stageStep, stage.batch_size));
 		const learningRate = learningRateAt(stage, host.progress.stageStep);
 		const result = await host.watch.measure('update', () =>
-			learner.updateRewardModel(rows, optimiserSettings(stage, learningRate)),
+			learner.updateRewardModel(rows, optimizerSettings(stage, learningRate)),
 		);
 		checkFinite(result, host.progress.step + 1);
 		const tokens = rows.reduce((sum, row) => sum + row.tokens.length, 0);

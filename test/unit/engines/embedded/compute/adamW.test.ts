@@ -9,10 +9,10 @@ import {
 	clipScale,
 	type UpdateVectors,
 } from '../../../../../src/engines/embedded/compute/adamW.ts';
-import type { OptimiserSettings, ParameterSpec } from '../../../../../src/engines/embedded/learner.ts';
+import type { OptimizerSettings, ParameterSpec } from '../../../../../src/engines/embedded/learner.ts';
 import { normals } from '../computeHarness.ts';
 
-const settings: OptimiserSettings = {
+const settings: OptimizerSettings = {
 	learningRate: 0.1,
 	beta1: 0.9,
 	beta2: 0.99,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { Failure } from '../../../../../src/base/failure.ts';
 import { behaviours } from '../../../../../src/core/trace/behaviorNames.ts';
-import { countBehaviours, findBehaviours } from '../../../../../src/core/trace/behaviours.ts';
+import { countBehaviors, findBehaviors } from '../../../../../src/core/trace/behaviors.ts';
 import { scanBehaviours } from '../../../../../src/extension/panels/rollouts/behaviourScan.ts';
 import type { IndexAnswers } from '../../../../../src/extension/panels/rollouts/indexedScan.ts';
 import { Microscope, type MicroscopeOptions } from '../../../../../src/extension/panels/rollouts/microscope.ts';
@@ -104,7 +104,7 @@ test('a long completion is counted in parts as if it were whole, and cut unless 
 		await scanBehaviours(await openRun(long), 'train', r1, all, count, (row) => rows.push(row), idle);
 		return { total: rows[0]?.total, bounded: count.bounded, examples: rows[0]?.examples };
 	};
-	const whole = countBehaviours(findBehaviours(text));
+	const whole = countBehaviors(findBehaviors(text));
 	const all = await scan(true);
 	assert.deepEqual(
 		all.total,

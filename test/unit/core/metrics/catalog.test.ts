@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { rolloutMetrics } from '../../../../src/core/grpo/rolloutMetrics.ts';
 import { updateMetrics } from '../../../../src/core/grpo/stepMetrics.ts';
 import { canonicalName } from '../../../../src/core/metrics/canonicalName.ts';
-import { describeMetric, metricNames } from '../../../../src/core/metrics/catalogue.ts';
+import { describeMetric, metricNames } from '../../../../src/core/metrics/catalog.ts';
 import { metricGroups } from '../../../../src/core/metrics/metricInfo.ts';
 import type { lossTypes } from '../../../../src/protocol/groupStages.ts';
 

@@ -27,7 +27,7 @@ const caseSchema = v.strictObject({
 });
 
 /** A line of NAME.cases.jsonl: the expected reward of a completion. */
-export type LabelledCase = v.InferOutput<typeof caseSchema> & {
+export type LabeledCase = v.InferOutput<typeof caseSchema> & {
 	/** 1-based line in its file. */
 	readonly line: number;
 	/** Its name, or "case 3": cases are numbered from 1. */
@@ -42,7 +42,7 @@ export interface CaseFault {
 }
 
 export interface ParsedCases {
-	readonly cases: readonly LabelledCase[];
+	readonly cases: readonly LabeledCase[];
 	readonly faults: readonly CaseFault[];
 }
 
@@ -74,7 +74,7 @@ function faultOf(value: unknown): { message: string; action: string } {
  * becomes a fault with its line number, and the others are kept.
  */
 export function parseCases(text: string): ParsedCases {
-	const cases: LabelledCase[] = [];
+	const cases: LabeledCase[] = [];
 	const faults: CaseFault[] = [];
 	for (const [i, raw] of text.split('\n').entries()) {
 		const line = i + 1;

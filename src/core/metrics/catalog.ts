@@ -4,7 +4,7 @@ import { describeDeviceName } from './deviceNames.ts';
 import { clippingMetrics } from './groups/clippingMetrics.ts';
 import { headMetrics } from './groups/headMetrics.ts';
 import { lengthMetrics } from './groups/lengthMetrics.ts';
-import { optimiserMetrics } from './groups/optimiserMetrics.ts';
+import { optimizerMetrics } from './groups/optimizerMetrics.ts';
 import { policyMetrics } from './groups/policyMetrics.ts';
 import { preferenceMetrics } from './groups/preferenceMetrics.ts';
 import { rejectionMetrics } from './groups/rejectionMetrics.ts';
@@ -23,7 +23,7 @@ const entries: Readonly<Record<string, MetricEntry>> = {
 	...policyMetrics,
 	...clippingMetrics,
 	...lengthMetrics,
-	...optimiserMetrics,
+	...optimizerMetrics,
 	...speedMetrics,
 	...textMetrics,
 	...rejectionMetrics,

@@ -1,7 +1,7 @@
 import { lossMeaning } from '../lossMeaning.ts';
 import type { MetricEntry } from '../metricEntry.ts';
 
-export const optimiserMetrics: Readonly<Record<string, MetricEntry>> = {
+export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	loss: {
 		title: 'Loss',
 		unit: 'number',

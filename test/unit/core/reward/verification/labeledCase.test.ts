@@ -7,7 +7,7 @@ import {
 	describeExpectation,
 	meetsExpectation,
 	parseCases,
-} from '../../../../../src/core/reward/verification/labelledCase.ts';
+} from '../../../../../src/core/reward/verification/labeledCase.ts';
 
 describe('labeled cases', () => {
 	it('are read a line each, with blank lines and comments between them', () => {

@@ -5,7 +5,7 @@ import { Random } from '../../../../../src/base/random.ts';
 import { planComparison } from '../../../../../src/core/search/comparison/comparisonPlan.ts';
 import { ComparisonTable } from '../../../../../src/core/search/comparison/comparisonTable.ts';
 import { difficultyBands } from '../../../../../src/core/search/comparison/difficultyBands.ts';
-import { summariseComparison } from '../../../../../src/core/search/comparison/summariseComparison.ts';
+import { summarizeComparison } from '../../../../../src/core/search/comparison/summarizeComparison.ts';
 import {
 	type ComparisonResult,
 	type ComparisonSpecInput,
@@ -104,7 +104,7 @@ describe('what results come to', () => {
 			table.add(sampled('bands', i, i % 2 === 0 ? [1, 0] : [0, 0]));
 			table.add(searched('s1p0', i, i % 4 === 0 ? 1 : 0, { any: i % 2 === 0 ? 1 : 0 }));
 		}
-		const summary = summariseComparison(spec, plan, table);
+		const summary = summarizeComparison(spec, plan, table);
 		v.parse(v.pick(comparisonSummarySchema, ['bands', 'points', 'curves']), summary);
 		const [single, two, four, searchedPoint, oracle] = summary.points;
 		assert.equal(single?.accuracy?.mean, 0.25);
@@ -155,7 +155,7 @@ describe('what results come to', () => {
 		const summaryOf = (results: readonly ComparisonResult[]) => {
 			const table = new ComparisonTable(30);
 			for (const one of results) table.add(one);
-			return summariseComparison(spec, plan, table);
+			return summarizeComparison(spec, plan, table);
 		};
 		assert.deepEqual(summaryOf(random.shuffle([...lines])), summaryOf(lines));
 		const first = lines[1] as ComparisonResult;
@@ -173,7 +173,7 @@ describe('what results come to', () => {
 		const table = new ComparisonTable(2);
 		table.add(searched('s1p0', 0, null));
 		table.add(searched('s1p0', 1, 1));
-		const point = summariseComparison(spec, planComparison(spec), table).points[3];
+		const point = summarizeComparison(spec, planComparison(spec), table).points[3];
 		assert.deepEqual([point?.problems, point?.unjudged, point?.accuracy?.mean], [1, 1, 1]);
 	});
 });

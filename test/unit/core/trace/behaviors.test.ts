@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { behaviours } from '../../../../src/core/trace/behaviorNames.ts';
-import { countBehaviours, findBehaviours } from '../../../../src/core/trace/behaviours.ts';
+import { countBehaviors, findBehaviors } from '../../../../src/core/trace/behaviors.ts';
 import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 
-const found = (text: string) => findBehaviours(text).map((mark) => [mark.behaviour, text.slice(mark.start, mark.end)]);
+const found = (text: string) => findBehaviors(text).map((mark) => [mark.behaviour, text.slice(mark.start, mark.end)]);
 
 describe('reasoning behaviors', () => {
 	it('are marked where they show', () => {
@@ -39,7 +39,7 @@ describe('reasoning behaviors', () => {
 			['reflection', 'Wait'],
 		]);
 		assert.deepEqual(
-			findBehaviours(text, null, 'english').map(({ start, end }) => text.slice(start, end)),
+			findBehaviors(text, null, 'english').map(({ start, end }) => text.slice(start, end)),
 			['Wait'],
 			'what the reflection reward counts',
 		);
@@ -52,24 +52,24 @@ describe('reasoning behaviors', () => {
 
 	it('are looked for in the thinking alone when there are tags', () => {
 		const text = 'Wait <think>hmm</think><answer>actually</answer>';
-		const marks = findBehaviours(text, parseTrace(text));
+		const marks = findBehaviors(text, parseTrace(text));
 		assert.deepEqual(
 			marks.map(({ start, end }) => text.slice(start, end)),
 			['hmm'],
 		);
 		const untagged = 'hmm, wait';
-		assert.equal(findBehaviours(untagged, parseTrace(untagged, { think: null, answer: null })).length, 2);
+		assert.equal(findBehaviors(untagged, parseTrace(untagged, { think: null, answer: null })).length, 2);
 	});
 
 	it('are counted, zeros included, and limited', () => {
-		const counts = countBehaviours(findBehaviours('wait '.repeat(20_000)));
+		const counts = countBehaviors(findBehaviors('wait '.repeat(20_000)));
 		assert.deepEqual(Object.keys(counts), [...behaviours]);
 		assert.equal(counts.reflection, 10_000);
 		assert.equal(counts.verification, 0);
 	});
 
 	it('do not overlap and come in order', () => {
-		const marks = findBehaviours(
+		const marks = findBehaviors(
 			"let me check that, double-check this: that's not right; wait, actually let's try another approach".repeat(50),
 		);
 		for (let i = 1; i < marks.length; i++) assert.ok((marks[i]?.start ?? 0) >= (marks[i - 1]?.end ?? 0));

@@ -2,20 +2,20 @@ import { mix32 } from '../../base/random.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 
 /** A completion up to a node. */
-export interface Beginning {
+export interface NodePrefix {
 	readonly text: string;
 	readonly tokens: number;
 	/** Nats; null if some part of it is unknown. */
 	readonly logprob: number | null;
 }
 
-export const noBeginning: Beginning = { text: '', tokens: 0, logprob: 0 };
+export const noBeginning: NodePrefix = { text: '', tokens: 0, logprob: 0 };
 
 /** Caches the prefix of each node, so that it is built once. */
-export class Beginnings {
+export class NodePrefixes {
 	readonly #tree: SearchTree;
 	readonly #seed: number;
-	readonly #beginnings: (Beginning | undefined)[] = [];
+	readonly #beginnings: (NodePrefix | undefined)[] = [];
 	readonly #places: (number | undefined)[] = [];
 
 	constructor(tree: SearchTree, seed: number) {
@@ -23,7 +23,7 @@ export class Beginnings {
 		this.#seed = seed;
 	}
 
-	of(id: number): Beginning {
+	of(id: number): NodePrefix {
 		const known = this.#beginnings[id];
 		if (known !== undefined) return known;
 		const node = this.#node(id);

@@ -24,7 +24,7 @@ export type SummaryNumbers = Pick<ComparisonSummary, 'bands' | 'points' | 'curve
  * Summarizes the results so far. Intervals are over problems, each with all of its results (`meanInterval`). A gain is
  * relative to the mean single sample of the same problems (`differenceInterval`).
  */
-export function summariseComparison(
+export function summarizeComparison(
 	spec: ComparisonSpec,
 	plan: ComparisonPlan,
 	table: ComparisonTable,

@@ -1,5 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
-import type { OptimiserSettings } from '../learner.ts';
+import type { OptimizerSettings } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import { blockRanges, clipScale, type Range } from './adamW.ts';
 import type { MicroBatch } from './batching.ts';
@@ -25,7 +25,7 @@ export async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> 
  * AdamW over memory shared by all workers, each of which processes a range of the vectors. Everything is elementwise
  * except the norm, whose parts are blocks of fixed size, so the result does not depend on the number of workers.
  */
-export class SharedOptimiser {
+export class SharedOptimizer {
 	readonly firstMoments: Shared;
 	readonly secondMoments: Shared;
 	/** Number of updates since the last reset. */
@@ -90,7 +90,7 @@ export class SharedOptimiser {
 	 * Updates `parameters` by the accumulated gradient. Returns its global norm before clipping. Throws `invalid` without
 	 * changing anything if the norm is not finite, because NaN weights never recover.
 	 */
-	async step(parameters: SharedArrayBuffer, settings: OptimiserSettings): Promise<number> {
+	async step(parameters: SharedArrayBuffer, settings: OptimizerSettings): Promise<number> {
 		const norm = Math.sqrt(this.#squares.reduce((sum, part) => sum + part, 0));
 		if (!Number.isFinite(norm)) {
 			throw new Failure(

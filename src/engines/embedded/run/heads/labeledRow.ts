@@ -1,7 +1,7 @@
 import type { Sequence, ValueRow } from '../../learner.ts';
 
 /** A completion with labels at some of its prefixes. */
-export interface LabelledRow extends Sequence {
+export interface LabeledRow extends Sequence {
 	/** Completion tokens of each labeled prefix (0: the prompt alone), ascending, and its label in 0..1. */
 	readonly labels: readonly (readonly [length: number, label: number])[];
 	/** Index in `labels` of the whole completion; null if unlabeled. */
@@ -9,7 +9,7 @@ export interface LabelledRow extends Sequence {
 }
 
 /** Weights every completion equally, and within it every label: the weights sum to 1. */
-export function valueRows(rows: readonly LabelledRow[]): ValueRow[] {
+export function valueRows(rows: readonly LabeledRow[]): ValueRow[] {
 	return rows.map(({ tokens, promptLength, labels }) => {
 		const places = tokens.length - promptLength + 1;
 		const values = new Float32Array(places);
@@ -23,8 +23,8 @@ export function valueRows(rows: readonly LabelledRow[]): ValueRow[] {
 }
 
 /** Values and labels of the labeled prefixes of rows, in parallel. */
-export function labelledValues(
-	rows: readonly LabelledRow[],
+export function labeledValues(
+	rows: readonly LabeledRow[],
 	values: readonly Float32Array[],
 ): { readonly values: number[]; readonly labels: number[] } {
 	return {

@@ -12,7 +12,7 @@ export interface BaselineValue {
 }
 
 /** Baseline results of a row. */
-export interface RowFooting {
+export interface RowBaseline {
 	/** The most that an honest correct answer earns; null: the row has none with a value. */
 	readonly honest: number | null;
 	/** Whether the correct answer earns more than a wrong one. */
@@ -22,13 +22,13 @@ export interface RowFooting {
 }
 
 /** Baseline of a reward, which determines the applicable probes. */
-export interface Footing {
+export interface RewardBaseline {
 	/**
 	 * Whether it distinguishes correct from wrong answers, and good from bad format; it is not judged on what it does not
 	 * distinguish.
 	 */
 	readonly judges: { readonly content: boolean; readonly form: boolean };
-	readonly rows: readonly RowFooting[];
+	readonly rows: readonly RowBaseline[];
 	/** In sentences. */
 	readonly remarks: readonly string[];
 }
@@ -45,7 +45,7 @@ const number = (values: readonly (number | null)[]) => values.filter((value) => 
 /** Whether something earns less than `value`; no score (null) counts as less. */
 const less = (value: number | null, than: number) => value === null || value < than - valueTolerance;
 
-function rowFooting(row: readonly BaselineValue[]): RowFooting {
+function rowBaselineOf(row: readonly BaselineValue[]): RowBaseline {
 	const [honest = null] = valuesOf(row, 'honest');
 	const [plain = null] = valuesOf(row, 'plain');
 	const paid = number([honest, plain]);
@@ -63,10 +63,10 @@ function rowFooting(row: readonly BaselineValue[]): RowFooting {
 }
 
 /** Evaluates the baseline: `rows` has one list of values per row, roles in any order. */
-export function readFooting(rows: readonly (readonly BaselineValue[])[]): Footing {
-	const footings = rows.map(rowFooting);
+export function readBaseline(rows: readonly (readonly BaselineValue[])[]): RewardBaseline {
+	const footings = rows.map(rowBaselineOf);
 	const valued = footings.filter(({ honest }) => honest !== null);
-	const share = (test: (row: RowFooting) => boolean) =>
+	const share = (test: (row: RowBaseline) => boolean) =>
 		valued.length === 0 ? 0 : valued.filter(test).length / valued.length;
 	const content = share(({ tellsContent }) => tellsContent) >= fewest && valued.length > 0;
 	const form = share(({ tellsForm }) => tellsForm) >= fewest && valued.length > 0;
@@ -75,7 +75,7 @@ export function readFooting(rows: readonly (readonly BaselineValue[])[]): Footin
 
 function remarksOf(
 	rows: readonly (readonly BaselineValue[])[],
-	footings: readonly RowFooting[],
+	footings: readonly RowBaseline[],
 	content: boolean,
 	form: boolean,
 ): string[] {
@@ -153,7 +153,7 @@ function lengthTrend(rows: readonly (readonly BaselineValue[])[]): -1 | 0 | 1 {
 }
 
 /** Whether a row can be judged by a probe, given what the reward distinguishes there. */
-export function isJudged(probe: Pick<Probe, 'attacks'>, footing: Footing, row: RowFooting): boolean {
+export function isJudged(probe: Pick<Probe, 'attacks'>, footing: RewardBaseline, row: RowBaseline): boolean {
 	if (row.honest === null) return false;
 	const content = footing.judges.content && row.tellsContent;
 	const form = footing.judges.form && row.tellsForm;

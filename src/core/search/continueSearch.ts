@@ -66,7 +66,7 @@ export function readLog(events: Iterable<TreeEvent>, tree: SearchTree): ReadLog 
  * Returns the events that continue a search; the last one is the user's node, if there is one. Throws `invalid` if it
  * cannot continue.
  */
-export function goOn(
+export function continuationEvents(
 	tree: SearchTree,
 	{ action, node: id = null, text, token }: SearchResume,
 	details: ReadonlyMap<number, TokenDetail>,

@@ -1,6 +1,6 @@
-import type { Behaviour } from './behaviorNames.ts';
+import type { Behavior } from './behaviorNames.ts';
 
-type Phrases = Readonly<Record<Behaviour, readonly string[]>>;
+type Phrases = Readonly<Record<Behavior, readonly string[]>>;
 
 /**
  * English phrases that indicate a behavior: fixed texts without repetition, so that searching is linear. The reflection

@@ -1,15 +1,15 @@
-import type { Behaviour } from './behaviorNames.ts';
+import type { Behavior } from './behaviorNames.ts';
 import { behaviours } from './behaviorNames.ts';
-import { englishPhrases, otherPhrases } from './behaviourPhrases.ts';
+import { englishPhrases, otherPhrases } from './behaviorPhrases.ts';
 import type { Span, Trace } from './trace.ts';
 
-export interface BehaviourMark extends Span {
-	readonly behaviour: Behaviour;
+export interface BehaviorMark extends Span {
+	readonly behaviour: Behavior;
 	/** Description for display. */
 	readonly title: string;
 }
 
-export const behaviourTitles: Readonly<Record<Behaviour, string>> = {
+export const behaviourTitles: Readonly<Record<Behavior, string>> = {
 	verification: 'Verification: checks a result',
 	backtracking: 'Backtracking: abandons a path and tries another',
 	'subgoal-setting': 'Subgoal setting: breaks the problem into steps',
@@ -17,7 +17,7 @@ export const behaviourTitles: Readonly<Record<Behaviour, string>> = {
 	reflection: 'Reflection: pauses to think again',
 };
 
-const byPhrase = new Map<string, Behaviour>();
+const byPhrase = new Map<string, Behavior>();
 for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
 	for (const behaviour of behaviours) for (const phrase of list[behaviour]) byPhrase.set(phrase, behaviour);
 }
@@ -26,7 +26,7 @@ for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
  * Builds a pattern from phrases, which contain no regex syntax. The longest phrase wins if several start at the same
  * place; only whole words match, except in scripts without spaces.
  */
-function patternOf(lists: readonly Readonly<Record<Behaviour, readonly string[]>>[]): RegExp {
+function patternOf(lists: readonly Readonly<Record<Behavior, readonly string[]>>[]): RegExp {
 	const all = [...new Set(lists.flatMap((list) => behaviours.flatMap((behaviour) => list[behaviour])))];
 	const oneOf = (some: readonly string[]) =>
 		[...some]
@@ -55,15 +55,15 @@ const mostMarks = 10_000;
  * within a run; they are not a score, and they are 0 in languages without a list.
  * @param languages `all`: English, Chinese, German, French, Spanish and Russian phrases
  */
-export function findBehaviours(
+export function findBehaviors(
 	text: string,
 	trace: Pick<Trace, 'thinkSpan' | 'tags'> | null = null,
 	languages: 'english' | 'all' = 'all',
-): BehaviourMark[] {
+): BehaviorMark[] {
 	const span =
 		trace?.thinkSpan ??
 		(trace !== null && trace.tags.length > 0 ? { start: 0, end: 0 } : { start: 0, end: text.length });
-	const marks: BehaviourMark[] = [];
+	const marks: BehaviorMark[] = [];
 	for (const match of text.slice(span.start, span.end).matchAll(patterns[languages])) {
 		const behaviour = byPhrase.get(match[0].toLowerCase().replaceAll('\u2019', "'"));
 		if (behaviour === undefined) continue;
@@ -75,8 +75,8 @@ export function findBehaviours(
 }
 
 /** Counts each behavior. */
-export function countBehaviours(marks: readonly BehaviourMark[]): Record<Behaviour, number> {
-	const counts = Object.fromEntries(behaviours.map((behaviour) => [behaviour, 0])) as Record<Behaviour, number>;
+export function countBehaviors(marks: readonly BehaviorMark[]): Record<Behavior, number> {
+	const counts = Object.fromEntries(behaviours.map((behaviour) => [behaviour, 0])) as Record<Behavior, number>;
 	for (const { behaviour } of marks) counts[behaviour]++;
 	return counts;
 }
