@@ -8,7 +8,7 @@ import { startHelper, temporaryFolder } from '../runs/runFixtures.ts';
 
 test('a live process holds the lock and is named', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
-	const holder = startHelper(context, 'lockHolder.ts', folder);
+	const holder = startHelper(context, '../files/lockHolder.ts', folder);
 	assert.equal(await holder.line(), 'held');
 	await assert.rejects(FileLock.acquire(folder, 'The run x'), {
 		reason: 'busy',
@@ -19,7 +19,7 @@ test('a live process holds the lock and is named', async (context) => {
 
 test('a killed process does not block the lock', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
-	const holder = startHelper(context, 'lockHolder.ts', folder);
+	const holder = startHelper(context, '../files/lockHolder.ts', folder);
 	assert.equal(await holder.line(), 'held');
 	holder.process.kill('SIGKILL');
 	await holder.ended;
@@ -31,7 +31,7 @@ test('a killed process does not block the lock', async (context) => {
 test('a released lock can be taken again, and again by another process', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	for (let i = 0; i < 3; i++) await (await FileLock.acquire(folder, 'The run')).release();
-	const other = startHelper(context, 'lockHolder.ts', folder, 'release');
+	const other = startHelper(context, '../files/lockHolder.ts', folder, 'release');
 	assert.equal(await other.line(), 'held');
 	await other.ended;
 	const lock = await FileLock.acquire(folder, 'The run');
@@ -43,11 +43,11 @@ test('a released lock can be taken again, and again by another process', async (
 test('of several processes that race for a stale lock one wins', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	for (let round = 0; round < 3; round++) {
-		const dead = startHelper(context, 'lockHolder.ts', folder);
+		const dead = startHelper(context, '../files/lockHolder.ts', folder);
 		assert.equal(await dead.line(), 'held');
 		dead.process.kill('SIGKILL');
 		await dead.ended;
-		const contenders = Array.from({ length: 4 }, () => startHelper(context, 'lockHolder.ts', folder));
+		const contenders = Array.from({ length: 4 }, () => startHelper(context, '../files/lockHolder.ts', folder));
 		const answers = await Promise.all(contenders.map((contender) => contender.line()));
 		assert.deepEqual(answers.sort(), ['busy', 'busy', 'busy', 'held']);
 		for (const contender of contenders) contender.process.kill('SIGKILL');

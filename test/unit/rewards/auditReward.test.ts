@@ -12,7 +12,7 @@ import { auditProbes } from '../../../src/rewards/auditReward.ts';
 import { numberProblems } from './audit/auditedProblems.ts';
 import { audit, contextOf, foundBy, openHosts, openRunner, r1 } from './audit/auditHosts.ts';
 
-const file = join(import.meta.dirname, 'naive.reward.ts');
+const file = join(import.meta.dirname, 'audit/naive.reward.ts');
 const open = (context: TestContext) => openRunner(context, { file, context: contextOf(r1) });
 
 async function written(context: TestContext, name: string, text: string): Promise<string> {
@@ -87,7 +87,7 @@ describe('an audit', () => {
 			/^Baseline only: an honest correct answer scores above a plain wrong one, and good form above bad/,
 		);
 		for (const [reward, remark] of [
-			['constant', /is 0\.5 for right and wrong answers, good and bad form alike/],
+			['constant', /is 0\.5 for correct and wrong answers and for good and bad format alike/],
 			['never', /returns no value on any row/],
 			[
 				'brevity',

@@ -272,7 +272,7 @@ describe('a revision of a reward file', () => {
 		process.env.PATH = path;
 		const before = await copies();
 		const aborted = AbortSignal.abort();
-		await assert.rejects(copyRevision(file, { signal: aborted }), isFailure('cancelled', /Cancelled/));
+		await assert.rejects(copyRevision(file, { signal: aborted }), isFailure('cancelled', /Canceled/));
 		assert.deepEqual(await copies(), before);
 	});
 

@@ -53,7 +53,7 @@ test('a file, a path and a rollout are opened as they are named', async () => {
 });
 
 test('what is neither is refused, and says why', async () => {
-	await assert.rejects(place(new Uri('git', '/w/chat.json')), /no file on this machine/);
+	await assert.rejects(place(new Uri('git', '/w/chat.json')), /not a file on this machine/);
 	await assert.rejects(place('chat.json'), /chat\.json is not an absolute path/);
 	await assert.rejects(
 		place({ kind: 'rollout', run: 'a', split: 'train', step: 3, group: 1, index: 0 }),

@@ -256,7 +256,7 @@ describe('the watch over live runs', () => {
 		await until('told', () => first.told.length > 0);
 		assert.match(
 			first.told[0]?.text ?? '',
-			/^sums: likely cause: completions truncated\. 50% of the completions .*cut off/,
+			/^sums: likely cause: completions truncated\. 50% of the completions .*truncated/,
 		);
 		assert.deepEqual(first.told[0]?.actions, ['Open Dashboard']);
 		assert.equal(first.told[0]?.level, 'information');

@@ -88,7 +88,7 @@ describe('the index worker of a window', () => {
 	it('is not started for ever', async (context) => {
 		const client = clientFor(context, { program: join(await folderFor(context), 'missing.js') });
 		for (let i = 0; i < 4; i++) await assert.rejects(client.request('status', {}), { reason: 'unavailable' });
-		await assert.rejects(client.request('status', {}), { reason: 'unavailable', message: /ended 4 times/ });
+		await assert.rejects(client.request('status', {}), { reason: 'unavailable', message: /exited 4 times/ });
 		const without = clientFor(context, { node: () => '/nowhere/node' });
 		await assert.rejects(without.request('status', {}), { reason: 'unavailable' });
 	});

@@ -55,7 +55,7 @@ const isThere = await findSandbox().then(
 describe('the probes of code', () => {
 	for (const [name, rewards] of Object.entries(fools)) {
 		test(`each finds the reward with its fault: ${name}`, async (context) => {
-			const file = join(import.meta.dirname, name);
+			const file = join(import.meta.dirname, '../../../rewards/audit', name);
 			const runner = await openRunner(context, { file, context: contextOf(r1) });
 			const covered = new Set<string>();
 			for (const [reward, expected] of Object.entries(rewards) as [string, string[]][]) {

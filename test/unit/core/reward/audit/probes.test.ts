@@ -102,7 +102,7 @@ const fools: Readonly<Record<string, readonly string[]>> = {
 	bothLoosely: ['answer-in-thinking', 'text-after'],
 };
 
-const file = join(import.meta.dirname, 'naive.reward.ts');
+const file = join(import.meta.dirname, '../../../rewards/audit/naive.reward.ts');
 
 describe('the probes', () => {
 	test('are at least thirty, each with a text, a reason and a fix of its own', () => {

@@ -246,7 +246,7 @@ test('without token logs the length is told in characters', async () => {
 test('reading stops when it is no longer wanted', async () => {
 	const run = await newRun();
 	await writeRollouts(run, 1, makeBatch({ step: 1, groups: 40 }));
-	await assert.rejects(new RolloutsSource(run).step(1, { aborted: true }), failsWith('cancelled', /Cancelled/));
+	await assert.rejects(new RolloutsSource(run).step(1, { aborted: true }), failsWith('cancelled', /Canceled/));
 });
 
 test('a large step is indexed and its memory does not grow with its texts', async () => {

@@ -119,7 +119,7 @@ test('a session tells changes once, settles pieces of what was replaced, and goe
 	await writeFile(file, '[1, 2]');
 	await session.refresh();
 	assert.equal(events.at(-1)?.version, 2);
-	await assert.rejects(session.piece(1, 0), /has changed meanwhile/);
+	await assert.rejects(session.piece(1, 0), /has changed in the meantime/);
 	await rename(file, join(folder, 'away'));
 	await session.refresh();
 	assert.match(events.at(-1)?.failure?.message ?? '', /no such file/);
