@@ -78,7 +78,7 @@ test('what cannot be done there is one sentence, and a lost head ends the run wi
 	assert.notEqual(await follow(refused).exit, 0);
 	const record = await readRecord(refused);
 	assert.equal(record.status, 'crashed');
-	assert.match(record.error?.message ?? '', /cannot write the folder \/proc\/nowhere/);
+	assert.match(record.error?.message ?? '', /cannot write to the folder \/proc\/nowhere/);
 	const run = await prepare('headless', { ray: { workers: 1 } });
 	const engine = follow(run);
 	await until('the job is submitted', async () =>

@@ -258,7 +258,7 @@ class TestBadFiles:
             self.read(tmp_path / "rows.xlsx")
 
     def test_hub_unreachable(self) -> None:
-        with fails("unavailable", "nobody/no-such-data", "hub cannot be reached", "Download"):
+        with fails("unavailable", "nobody/no-such-data", "Hub is unreachable", "Download"):
             read_rows(Source("nobody/no-such-data"))
 
 
@@ -301,7 +301,7 @@ def test_rows_that_cannot_be_had_are_told_as_json(tmp_path: Path, capsys: pytest
     assert hub_rows(["nobody/no-such-data", "--out", str(tmp_path / "out.jsonl")]) == 1
     failure = json.loads(capsys.readouterr().out.splitlines()[-1])["failure"]
     assert failure["reason"] == "unavailable"
-    assert "hub cannot be reached" in failure["message"]
+    assert "Hub is unreachable" in failure["message"]
     assert "dataset fetch" in failure["action"]
 
 

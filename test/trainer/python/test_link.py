@@ -54,7 +54,7 @@ def test_takes_parameters_that_are_written_already() -> None:
 
 
 def test_refuses_what_is_no_message() -> None:
-    with fails("corrupt", "no message"):
+    with fails("corrupt", "an invalid message"):
         MessageReader(Bytes(b"x" * (HEADER_BYTES + 1), 4096)).read()
     with fails("corrupt", "without a length"):
         MessageReader(Bytes(b"Hello: you\r\n\r\n", 4096)).read()

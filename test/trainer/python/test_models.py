@@ -366,7 +366,7 @@ class TestBadFolders:
             self.load(recipe, folder)
 
     def test_hub_unreachable(self, recipe: dict[str, Any]) -> None:
-        with fails("unavailable", "nobody/nothing-at-all", "hub cannot be reached", "Download"):
+        with fails("unavailable", "nobody/nothing-at-all", "Hub is unreachable", "Download"):
             self.load(recipe, "nobody/nothing-at-all")
 
     def test_unknown_adapter_target(self, recipe: dict[str, Any], llama_folder: Path) -> None:

@@ -410,7 +410,7 @@ class TestBadInput:
         )
         driver = train(make_recipe([stage_of("distill", 2, files)]), new_model)
         messages = [alert["message"] for alert in driver.of("alert")]
-        assert any("1 of 3 rows are left out" in message for message in messages)
+        assert any("left out 1 of 3 rows" in message for message in messages)
         assert any("1 of 2 rows are longer than 48 tokens and are truncated" in message for message in messages)
 
     def test_problems_without_solutions(self, new_model: Json, files: dict[str, str]) -> None:
@@ -491,7 +491,7 @@ class TestRefusals:
             refuse({**make_recipe([stage]), **more}, 0)
 
     def test_stages_of_other_engines(self) -> None:
-        self.refused({"type": "value-model"}, "no value model", '"engine": "embedded"')
+        self.refused({"type": "value-model"}, "does not train value models", '"engine": "embedded"')
         self.refused({"type": "ppo"}, "PPO", "grpo or rloo")
         self.refused({"type": "dance"}, 'no stage "dance"', "distill, dpo, grpo")
         self.refused({"type": "process-reward-model", "labels": None}, "labeled steps only", '"labels"')
