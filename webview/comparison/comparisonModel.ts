@@ -9,7 +9,7 @@ import type {
 	ComparisonEvent,
 	comparisonRequests,
 } from '../../src/protocol/runComparisonMessages.ts';
-import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+import type { Panel } from '../lib/bridge.ts';
 import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
 import { Smoother } from '../lib/charts/smoothing.ts';
 import type { SavedState, Tab } from './savedState.ts';
@@ -17,14 +17,7 @@ import type { SavedState, Tab } from './savedState.ts';
 type Requests = typeof comparisonRequests;
 
 /** The panel, as seen by the model. */
-export interface ComparisonHost {
-	post(command: ComparisonCommand): void;
-	request<M extends keyof Requests & string>(
-		method: M,
-		params: RequestParams<Requests, M>,
-		signal?: AbortSignal,
-	): Promise<RequestResult<Requests, M>>;
-}
+export type ComparisonHost = Panel<ComparisonCommand, Requests>;
 
 /** `runs`: names and statuses; `data`: curves; `view`: settings; `tab`; `progress`: of the prompt search. */
 export type Change = 'runs' | 'data' | 'view' | 'tab' | 'progress';

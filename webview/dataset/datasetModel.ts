@@ -11,19 +11,13 @@ import {
 	type RowSort,
 	type ShownRow,
 } from '../../src/protocol/datasetMessages.ts';
-import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+import type { Panel } from '../lib/bridge.ts';
 import { firstState, type SavedState, type Side } from './savedState.ts';
 
 type Requests = typeof datasetRequests;
 
 /** The extension's side, as seen by the model. */
-export interface DatasetPort {
-	request<M extends keyof Requests & string>(
-		method: M,
-		params: RequestParams<Requests, M>,
-	): Promise<RequestResult<Requests, M>>;
-	post(command: DatasetCommand): void;
-}
+export type DatasetPort = Panel<DatasetCommand, Requests>;
 
 /** What changed: the extension's snapshot, loaded rows, the open row, or view settings. */
 export type DatasetChange = 'snapshot' | 'rows' | 'detail' | 'shown';

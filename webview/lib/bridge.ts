@@ -25,6 +25,16 @@ interface Pending {
 	reject(error: Failure): void;
 }
 
+/** The panel, as seen by a model; a {@link Bridge} is one. */
+export interface Panel<Command, Requests extends RequestTable> {
+	post(command: Command): void;
+	request<M extends keyof Requests & string>(
+		method: M,
+		params: RequestParams<Requests, M>,
+		signal?: AbortSignal,
+	): Promise<RequestResult<Requests, M>>;
+}
+
 export interface BridgeOptions<In, State, Requests extends RequestTable> {
 	/** Decodes each event of the panel; one that does not fit is reported through `onFault` and goes no further. */
 	readonly events: Schema<In>;

@@ -13,18 +13,11 @@ import {
 	type playgroundRequests,
 	type TemplateChoice,
 } from '../../src/protocol/playgroundMessages.ts';
-import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+import type { Panel } from '../lib/bridge.ts';
 
 type Requests = typeof playgroundRequests;
 
-export interface PlaygroundHost {
-	post(command: PlaygroundCommand): void;
-	request<M extends keyof Requests & string>(
-		method: M,
-		params: RequestParams<Requests, M>,
-		signal?: AbortSignal,
-	): Promise<RequestResult<Requests, M>>;
-}
+export type PlaygroundHost = Panel<PlaygroundCommand, Requests>;
 
 /** What has changed: `written` while text comes in, `view` how it is looked at. */
 export type Change = 'policies' | 'history' | 'exchange' | 'written' | 'form' | 'view';

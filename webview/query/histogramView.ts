@@ -1,7 +1,7 @@
 import { formatCount, formatCounted, formatNumber } from '../../src/base/format.ts';
 import { element, fill } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
-import type { HistogramState } from './queryModel.ts';
+import type { HistogramState } from './queryState.ts';
 import type { Histogram, HistogramBin } from './statements.ts';
 
 /** Histogram of a result column, as bars and as a table. */

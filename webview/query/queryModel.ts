@@ -6,62 +6,18 @@ import {
 	type Answer,
 	mostHits,
 	mostRows,
-	type QueryCommand,
 	type QueryEvent,
 	type QueryRun,
 	type Question,
-	type queryRequests,
 } from '../../src/protocol/queryMessages.ts';
 import type { RolloutRef } from '../../src/protocol/rolloutIndex.ts';
 import type { TableExport } from '../../src/protocol/tableExport.ts';
-import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
-import { toCsv } from '../lib/charts/csv.ts';
 import { filterOf, sqlOf } from './formSql.ts';
+import { hitsCsv } from './hitsCsv.ts';
 import { type FormColumn, formColumns, type QueryForm } from './queryForm.ts';
+import type { Busy, Fault, HistogramState, Notice, QueryChange, QueryPort } from './queryState.ts';
 import { firstState, type Mode, type SavedState } from './savedState.ts';
-import { type Histogram, histogramOf, histogramSql, sortedSql } from './statements.ts';
-
-type Requests = typeof queryRequests;
-
-/** An error as shown to the user. */
-export interface Fault {
-	readonly message: string;
-	readonly action?: string | undefined;
-}
-
-/** The panel, as seen by the model. */
-export interface QueryPort {
-	request<M extends keyof Requests & string>(
-		method: M,
-		params: RequestParams<Requests, M>,
-	): Promise<RequestResult<Requests, M>>;
-	post(command: QueryCommand): void;
-}
-
-/** What changed: the query, available runs and columns, progress, or the result. */
-export type QueryChange = 'question' | 'overview' | 'busy' | 'answer' | 'hits' | 'histogram' | 'notice';
-
-export interface Busy {
-	readonly id: number;
-	readonly what: 'sql' | 'search' | 'export';
-	readonly since: number;
-	/** Bytes of text searched, and in total. */
-	readonly bytes: number;
-	readonly total: number;
-}
-
-export interface HistogramState {
-	readonly column: string;
-	/** null: pending or failed. */
-	readonly made: Histogram | null;
-	readonly failure: Fault | null;
-}
-
-/** A temporary message: what was saved, or why an action failed. */
-export interface Notice {
-	readonly text: string;
-	readonly isError: boolean;
-}
+import { histogramOf, histogramSql, sortedSql } from './statements.ts';
 
 /** State of the query view: the query, available runs and columns, and the result. */
 export class QueryModel extends Disposable {
@@ -283,24 +239,8 @@ export class QueryModel extends Disposable {
 	}
 
 	async #saveHits(hits: Extract<Answer, { kind: 'hits' }>['hits']): Promise<void> {
-		const column = (name: string, values: readonly (string | number)[]) => ({ name, values });
-		const text = toCsv(
-			[
-				...(['run', 'split', 'step', 'group', 'index', 'count'] as const).map((name) =>
-					column(
-						name,
-						hits.map((hit) => hit[name]),
-					),
-				),
-				column(
-					'text',
-					hits.map(({ before, match, after }) => `${before}${match}${after}`),
-				),
-			],
-			hits.map((_, i) => i),
-		);
 		try {
-			const { saved } = await this.#port.request('save', { name: 'hits.csv', text });
+			const { saved } = await this.#port.request('save', { name: 'hits.csv', text: hitsCsv(hits) });
 			if (saved) this.#say(`Saved ${formatCounted(hits.length, 'hit')}.`);
 		} catch (error) {
 			this.#sayFailure(error);

@@ -8,10 +8,8 @@ import {
 	type PromptRow,
 } from '../../src/protocol/microscopeMessages.ts';
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
-import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
-import { emptyState } from '../lib/emptyState.ts';
 import { whenShown } from '../lib/frames.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { BehavioursView } from './behavioursView.ts';
@@ -22,14 +20,17 @@ import { ContinueView } from './continueView.ts';
 import { FeedbackModel } from './feedbackModel.ts';
 import { FilterBar } from './filterBar.ts';
 import { activeFilters } from './filters.ts';
+import { focusKind } from './focusKind.ts';
 import { GroupView } from './groupView.ts';
 import { Help } from './help.ts';
 import { namesOf } from './identical.ts';
-import { type Command, commandOf, type KeyPress } from './keys.ts';
+import { type Command, commandOf } from './keys.ts';
 import { LabelView } from './labelView.ts';
 import { type ExportScope, ModeBar } from './modeBar.ts';
+import { noRollouts } from './noRollouts.ts';
 import { Notes } from './notes.ts';
-import type { Change, RolloutsModel } from './rolloutsModel.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+import type { Change } from './rolloutsState.ts';
 import { tokenViews } from './savedState.ts';
 import { ScanModel } from './scanModel.ts';
 import { type MarkKind, markKinds } from './textMarks.ts';
@@ -248,34 +249,7 @@ export class App extends Disposable {
 		const { run } = this.#model;
 		if (!run) return;
 		this.#shown = 'empty';
-		const waiting = run.status === 'starting' || run.status === 'running' || run.status === 'paused';
-		const foreign = (run.trainer ?? null) !== null;
-		const heads = run.stage === 'value-model' || run.stage === 'process-reward-model';
-		const cold = waiting && !foreign && !learnsFromRewards(run.stage) && !heads;
-		const stage =
-			run.stage === null
-				? ''
-				: ` It is in stage "${plainLabel(run.stage, 60)}"${run.step === null ? '' : `, step ${run.step}`}.`;
-		fill(
-			this.#root,
-			this.#heading,
-			emptyState({
-				title: 'No rollouts yet',
-				text: cold
-					? `The run is in its cold-start stage (SFT on worked solutions). Rollouts appear here with the first GRPO step.${stage}`
-					: waiting && heads
-						? `The run is training a reward or value head. Only GRPO stages write rollouts.${stage}`
-						: waiting
-							? foreign
-								? 'Rollouts appear here as soon as the trainer writes them.'
-								: `Rollouts appear here as soon as the first GRPO step has been sampled.${stage}`
-							: run.trainer
-								? `This run has no rollout files. ${run.trainer.notes.join(' ')}`
-								: 'This run wrote no rollouts: it ended before its first GRPO step, or they were pruned.',
-				actions: [],
-			}),
-			this.#live.element,
-		);
+		fill(this.#root, this.#heading, noRollouts(run), this.#live.element);
 	}
 
 	#onKey(event: KeyboardEvent): void {
@@ -415,13 +389,4 @@ export class App extends Disposable {
 		if (!summary) return;
 		this.#live.announce(`Group ${groupPosition + 1} of ${groups.length}: ${plainLabel(summary.prompt, 80)}`);
 	}
-}
-
-/** What kind of control a key press would go to. */
-function focusKind(target: EventTarget | undefined): KeyPress['focus'] {
-	if (!(target instanceof Element)) return 'other';
-	if (target.matches('textarea, [contenteditable], input:not([type=range], [type=checkbox])')) return 'text';
-	const host = target.getRootNode() instanceof ShadowRoot ? (target.getRootNode() as ShadowRoot).host : target;
-	if (host.matches('vscode-text-field')) return 'text';
-	return host.closest('vscode-dropdown, [data-keys="own"]') || target.matches('input, select') ? 'choice' : 'other';
 }

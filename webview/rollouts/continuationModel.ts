@@ -11,7 +11,7 @@ import type {
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import { placeKey } from './chosen.ts';
 import { type Draft, type KeptContinuations, maxKeptCharacters } from './keptContinuations.ts';
-import type { Ask } from './rolloutsModel.ts';
+import type { Ask } from './rolloutsState.ts';
 
 /** A continuation that the policy generated from a prefix. */
 export interface Continued {

@@ -4,7 +4,7 @@ import { Failure } from '../../src/base/failure.ts';
 import type { CompletionRating } from '../../src/protocol/feedback.ts';
 import type { FeedbackContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place } from '../../src/protocol/rolloutsMessages.ts';
-import type { Ask } from './rolloutsModel.ts';
+import type { Ask } from './rolloutsState.ts';
 
 type Judged = FeedbackContent['completions'][number];
 type Group = Omit<Place, 'index'>;

@@ -4,7 +4,7 @@ import { Failure } from '../../src/base/failure.ts';
 import type { LabelsContent, RolloutContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place } from '../../src/protocol/rolloutsMessages.ts';
 import type { StepRating } from '../../src/protocol/stepLabel.ts';
-import type { Ask } from './rolloutsModel.ts';
+import type { Ask } from './rolloutsState.ts';
 
 /** Max ratings that can be undone. */
 const mostUndo = 1000;

@@ -3,7 +3,7 @@ import type { PreferenceChoice } from '../../src/protocol/feedback.ts';
 import type { Place } from '../../src/protocol/rolloutsMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
-import type { Ask } from './rolloutsModel.ts';
+import type { Ask } from './rolloutsState.ts';
 
 const labels: Readonly<Record<PreferenceChoice, string>> = {
 	a: 'A Is Better',

@@ -1,64 +1,18 @@
-import { Disposable } from '../../src/base/disposable.ts';
-import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
-import type { panelRequests } from '../../src/protocol/microscopeMessages.ts';
 import type { RolloutSplit } from '../../src/protocol/rolloutSplit.ts';
-import type {
-	GroupContent,
-	GroupSummary,
-	Place,
-	RolloutDetail,
-	RolloutsEvent,
-	RunHeader,
-	StepContent,
-} from '../../src/protocol/rolloutsMessages.ts';
+import type { RolloutsEvent } from '../../src/protocol/rolloutsMessages.ts';
 import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
-import { Chosen, pairToCompare } from './chosen.ts';
-import { type FilteredGroup, type Filters, type Found, filterGroups, foundFromColumns, noFilters } from './filters.ts';
-import { type Fold, foldIdentical, foldOf, shownOfFolds } from './identical.ts';
-import { type GroupOrder, type RowOrder, sortGroups, sortRows, widestGroup } from './order.ts';
-import type { KeptView, Layout, Mode, TokenView } from './savedState.ts';
+import { pairToCompare } from './chosen.ts';
+import { type Filters, filterGroups, foundFromColumns, noFilters } from './filters.ts';
+import { type Fold, foldOf } from './identical.ts';
+import { type GroupOrder, sortGroups, widestGroup } from './order.ts';
+import { type Ask, idle, loading, type Requests, RolloutsState } from './rolloutsState.ts';
+import type { KeptView, Mode } from './savedState.ts';
 import { StepTable } from './stepTable.ts';
-import type { MarkKind } from './textMarks.ts';
 
-type Requests = typeof panelRequests;
-/** Sends a request to the panel, as `Bridge.request` does. */
-export type Ask = <M extends keyof Requests>(
-	method: M,
-	params: RequestParams<Requests, M>,
-	signal?: AbortSignal,
-) => Promise<RequestResult<Requests, M>>;
-
-export type Load<T> =
-	| { readonly state: 'idle' | 'loading' }
-	| { readonly state: 'ready'; readonly value: T }
-	| { readonly state: 'failed'; readonly failure: Failure };
-
-/** What changed; views redraw only their part. */
-export type Change =
-	| 'run'
-	| 'steps'
-	| 'step'
-	| 'groups'
-	| 'group'
-	| 'completion'
-	| 'found'
-	| 'view'
-	| 'mode'
-	| 'chosen'
-	| 'marks';
-
-const idle = { state: 'idle' } as const;
-const loading = { state: 'loading' } as const;
-
-/**
- * State of the panel and navigation in it, without DOM. Selecting a group or completion stops following, so that the
- * view stays; new steps are then only counted.
- */
-export class RolloutsModel extends Disposable {
+/** Loads steps, groups and searches, and navigates. Selecting a group or completion stops following, so that the view stays. */
+export class RolloutsModel extends RolloutsState {
 	readonly #ask: Ask;
-	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());
-	readonly onChange = this.#changed.event;
 	readonly #needSnapshot: () => void;
 	#sequence = 0;
 	#stepAbort: AbortController | null = null;
@@ -66,90 +20,12 @@ export class RolloutsModel extends Disposable {
 	#searchAbort: AbortController | null = null;
 	/** Completion to select once its group is loaded. */
 	#wanted: number | null = null;
-	/** Expanded folds of the open group, by representative. */
-	#expanded: ReadonlySet<number> = new Set();
-
-	run: RunHeader | null = null;
-	#training = StepTable.empty;
-	#validation = StepTable.empty;
-	follow = true;
-	/** New steps since following stopped. */
-	unseen = 0;
-	step: number | null = null;
-	group: number | null = null;
-	/** Index of the current completion, the target of key presses. */
-	index: number | null = null;
-	stepContent: Load<StepContent> = idle;
-	groupContent: Load<GroupContent> = idle;
-	filters: Filters = noFilters;
-	found: Found | null = null;
-	searching = false;
-	searchFailure: Failure | null = null;
-	rowOrder: RowOrder = 'index';
-	groupOrder: GroupOrder = 'file';
-	layout: Layout = 'auto';
-	tokenView: TokenView = 'off';
-	mode: Mode = 'group';
-	split: RolloutSplit = 'train';
-	chosen = Chosen.none;
-	/** The compared pair. */
-	pair: readonly [Place | null, Place | null] = [null, null];
-	/** The completion that is labeled or continued. */
-	one: Place | null = null;
-	/** Kinds of highlights that are on. */
-	marks: ReadonlySet<MarkKind> = new Set();
-	/** Groups that match the filters, sorted. */
-	groups: readonly FilteredGroup[] = [];
 
 	constructor(ask: Ask, needSnapshot: () => void, saved?: KeptView) {
 		super();
 		this.#ask = ask;
 		this.#needSnapshot = needSnapshot;
-		if (!saved) return;
-		const { runFolder: _, marks, pair, ...kept } = saved;
-		Object.assign(this, kept, { marks: new Set(marks), pair: [pair[0] ?? null, pair[1] ?? null] });
-		if (this.one === null && (this.mode === 'label' || this.mode === 'continue')) this.mode = 'group';
-	}
-
-	/** The saved state of the view, without the texts of *Continue from Here*. */
-	saved(): KeptView | null {
-		if (!this.run) return null;
-		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView, mode, split } = this;
-		return {
-			runFolder: this.run.folder,
-			...{ step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView, mode, split },
-			marks: [...this.marks],
-			pair: this.pair.filter((place) => place !== null),
-			one: this.one,
-		};
-	}
-
-	/** Name of a group: "step 3, group 1"; without the step if the trainer records none. */
-	placeText({ step, group }: Pick<Place, 'step' | 'group'>): string {
-		return `${this.stepText(step, ', ')}group ${group}`;
-	}
-
-	/** "step 3" and a separator; empty if the trainer records no steps. */
-	stepText(step: number, then = ''): string {
-		return this.run?.stepless === true ? '' : `step ${step}${then}`;
-	}
-
-	/** The steps of the chosen split. */
-	get steps(): StepTable {
-		return this.split === 'train' ? this.#training : this.#validation;
-	}
-
-	/** Splits that have rollouts. */
-	get splits(): RolloutSplit[] {
-		const splits: RolloutSplit[] = [];
-		if (this.#training.rows.length > 0) splits.push('train');
-		if (this.#validation.rows.length > 0) splits.push('validation');
-		return splits;
-	}
-
-	get live(): boolean {
-		const status = this.run?.status;
-		return status === 'running' || status === 'starting' || status === 'paused';
+		if (saved) this.restore(saved);
 	}
 
 	/** Applies an event of the panel. */
@@ -161,12 +37,12 @@ export class RolloutsModel extends Disposable {
 		if (event.type === 'snapshot') {
 			this.#sequence = event.sequence;
 			this.run = event.run;
-			this.#training = StepTable.of(event.steps);
-			this.#validation = StepTable.without(event.run.validation ?? []);
+			this.training = StepTable.of(event.steps);
+			this.validation = StepTable.without(event.run.validation ?? []);
 			this.unseen = 0;
 			// A resume may have replaced files: discard everything loaded before.
 			this.stepContent = idle;
-			this.#fire('run', 'steps');
+			this.fire('run', 'steps');
 			this.#settle();
 			return;
 		}
@@ -177,11 +53,11 @@ export class RolloutsModel extends Disposable {
 		this.#sequence = event.sequence;
 		const before = this.steps.rows.length;
 		this.run = event.run;
-		this.#training = this.#training.with(event.changed);
-		this.#validation = StepTable.without(event.run.validation ?? []);
+		this.training = this.training.with(event.changed);
+		this.validation = StepTable.without(event.run.validation ?? []);
 		const added = this.steps.rows.length - before;
 		if (!(this.follow && this.live)) this.unseen += added;
-		this.#fire('run', 'steps');
+		this.fire('run', 'steps');
 		if (added > 0) this.#settle();
 	}
 
@@ -209,7 +85,7 @@ export class RolloutsModel extends Disposable {
 		this.split = split;
 		this.step = null;
 		this.stepContent = idle;
-		this.#fire('steps', 'step');
+		this.fire('steps', 'step');
 		this.#settle();
 	}
 
@@ -219,7 +95,7 @@ export class RolloutsModel extends Disposable {
 		if (place.split !== this.split) {
 			this.split = place.split;
 			this.stepContent = idle;
-			this.#fire('steps');
+			this.fire('steps');
 		}
 		this.setMode('group');
 		this.selectStep(place.step, place.group);
@@ -233,40 +109,7 @@ export class RolloutsModel extends Disposable {
 		}
 		if (mode === this.mode) return;
 		this.mode = mode;
-		this.#fire('mode');
-	}
-
-	/** Opens one completion to label its steps or continue from it. */
-	openOne(mode: 'label' | 'continue', place: Place): void {
-		this.one = place;
-		this.mode = mode;
-		this.#fire('mode');
-	}
-
-	setPair(left: Place | null, right: Place | null): void {
-		this.pair = [left, right];
-		this.#fire('mode');
-	}
-
-	/** Place of the current completion. */
-	place(index: number | null = this.index): Place | null {
-		const { split, step, group } = this;
-		return step === null || group === null || index === null ? null : { split, step, group, index };
-	}
-
-	toggleChosen(place: Place): void {
-		this.chosen = this.chosen.toggled(place);
-		this.#fire('chosen');
-	}
-
-	clearChosen(): void {
-		this.chosen = Chosen.none;
-		this.#fire('chosen');
-	}
-
-	setMarks(marks: ReadonlySet<MarkKind>): void {
-		this.marks = marks;
-		this.#fire('marks');
+		this.fire('mode');
 	}
 
 	/** Moves by a number of steps; positive is newer. */
@@ -301,7 +144,7 @@ export class RolloutsModel extends Disposable {
 		this.#stay();
 		if (this.index === index) return;
 		this.index = index;
-		this.#fire('completion');
+		this.fire('completion');
 	}
 
 	moveCompletion(by: number): void {
@@ -315,7 +158,7 @@ export class RolloutsModel extends Disposable {
 	setFollow(follow: boolean): void {
 		this.follow = follow;
 		if (follow) this.unseen = 0;
-		this.#fire('steps');
+		this.fire('steps');
 		if (follow && this.steps.newest !== null && this.step !== this.steps.newest) this.#open(this.steps.newest, null);
 	}
 
@@ -324,7 +167,7 @@ export class RolloutsModel extends Disposable {
 		this.filters = filters;
 		if (text) void this.#search();
 		this.#filter();
-		this.#fire('groups', 'group');
+		this.fire('groups', 'group');
 		this.#leaveHidden();
 	}
 
@@ -332,25 +175,10 @@ export class RolloutsModel extends Disposable {
 		this.setFilters(noFilters);
 	}
 
-	setRowOrder(order: RowOrder): void {
-		this.rowOrder = order;
-		this.#fire('group');
-	}
-
 	setGroupOrder(order: GroupOrder): void {
 		this.groupOrder = order;
 		this.#filter();
-		this.#fire('groups');
-	}
-
-	setLayout(layout: Layout): void {
-		this.layout = layout;
-		this.#fire('view');
-	}
-
-	setTokenView(view: TokenView): void {
-		this.tokenView = view;
-		this.#fire('view');
+		this.fire('groups');
 	}
 
 	/** Reloads the step after a failure. */
@@ -358,53 +186,17 @@ export class RolloutsModel extends Disposable {
 		if (this.step !== null) this.#open(this.step, this.group);
 	}
 
-	/** Position of the open group among the matching ones; -1: hidden by the filters. */
-	get groupPosition(): number {
-		return this.groups.findIndex(({ summary }) => summary.group === this.group);
-	}
-
-	/** Summary of the open group, whether it matches the filters or not. */
-	get summary(): GroupSummary | null {
-		if (this.stepContent.state !== 'ready') return null;
-		return this.stepContent.value.groups.find(({ group }) => group === this.group) ?? null;
-	}
-
-	/** Visible completions: those that match the filters, only the first of identical ones. */
-	rows(): RolloutDetail[] {
-		return shownOfFolds(this.folds(), this.#expanded);
-	}
-
-	/** Matching completions, sorted, grouped by fold. */
-	folds(): Fold[] {
-		return foldIdentical(this.#passing());
-	}
-
-	isExpanded({ rollout }: Fold): boolean {
-		return this.#expanded.has(rollout.index);
-	}
-
 	/** Toggles the fold of a completion and returns it; null if the completion is unique. */
 	toggleFold(index: number | null = this.index): Fold | null {
 		const fold = foldOf(this.folds(), index);
 		if (fold === null) return null;
 		this.#stay();
-		const expanded = new Set(this.#expanded);
+		const expanded = new Set(this.expanded);
 		if (!expanded.delete(fold.rollout.index)) expanded.add(fold.rollout.index);
-		this.#expanded = expanded;
+		this.expanded = expanded;
 		if (!this.isExpanded(fold) && foldOf([fold], this.index)) this.index = fold.rollout.index;
-		this.#fire('group', 'completion');
+		this.fire('group', 'completion');
 		return fold;
-	}
-
-	/** Matching rollouts of the open group, sorted. */
-	#passing(): RolloutDetail[] {
-		const summary = this.summary;
-		if (!summary || this.groupContent.state !== 'ready') return [];
-		const filtered = this.groups[this.groupPosition];
-		const byIndex = new Map(this.groupContent.value.rollouts.map((rollout) => [rollout.index, rollout]));
-		return sortRows(summary, filtered?.rows ?? [], this.rowOrder)
-			.map((row) => byIndex.get(summary.index[row] as number))
-			.filter((rollout) => rollout !== undefined);
 	}
 
 	/** Sends a request to the panel. */
@@ -420,7 +212,7 @@ export class RolloutsModel extends Disposable {
 		if (!this.follow) return;
 		this.follow = false;
 		this.unseen = 0;
-		this.#fire('steps');
+		this.fire('steps');
 	}
 
 	#open(step: number | null, group: number | null): void {
@@ -432,12 +224,12 @@ export class RolloutsModel extends Disposable {
 			return;
 		}
 		this.group = group;
-		this.#expanded = new Set();
+		this.expanded = new Set();
 		this.groupContent = idle;
 		this.found = null;
 		this.groups = [];
 		this.stepContent = step === null ? idle : loading;
-		this.#fire('step', 'groups', 'group');
+		this.fire('step', 'groups', 'group');
 		if (step !== null) void this.#loadStep(step);
 	}
 
@@ -455,7 +247,7 @@ export class RolloutsModel extends Disposable {
 		void this.#search();
 		this.#filter();
 		const wanted = this.summary ? this.group : widestGroup(this.groups);
-		this.#fire('step', 'groups');
+		this.fire('step', 'groups');
 		this.#openGroup(wanted);
 	}
 
@@ -463,11 +255,11 @@ export class RolloutsModel extends Disposable {
 		this.#groupAbort?.abort();
 		if (group !== this.group) {
 			this.index = null;
-			this.#expanded = new Set();
+			this.expanded = new Set();
 		}
 		this.group = group;
 		this.groupContent = group === null || this.stepContent.state !== 'ready' ? idle : loading;
-		this.#fire('group');
+		this.fire('group');
 		if (this.groupContent.state === 'loading' && group !== null) void this.#loadGroup(group);
 	}
 
@@ -487,9 +279,9 @@ export class RolloutsModel extends Disposable {
 		this.#wanted = null;
 		// A completion that a link or the saved state names is shown even if it is folded.
 		const fold = foldOf(this.folds(), this.index);
-		if (fold && fold.rollout.index !== this.index) this.#expanded = new Set([...this.#expanded, fold.rollout.index]);
+		if (fold && fold.rollout.index !== this.index) this.expanded = new Set([...this.expanded, fold.rollout.index]);
 		if (!this.rows().some((row) => row.index === this.index)) this.index = this.rows()[0]?.index ?? null;
-		this.#fire('group', 'completion');
+		this.fire('group', 'completion');
 	}
 
 	async #search(): Promise<void> {
@@ -501,7 +293,7 @@ export class RolloutsModel extends Disposable {
 		const abort = new AbortController();
 		this.#searchAbort = abort;
 		this.searching = true;
-		this.#fire('found');
+		this.fire('found');
 		try {
 			const { step } = this.stepContent.value;
 			const columns = await this.#ask('search', { split: this.split, step, text: this.filters.text }, abort.signal);
@@ -513,7 +305,7 @@ export class RolloutsModel extends Disposable {
 		}
 		this.searching = false;
 		this.#filter();
-		this.#fire('found', 'groups', 'group');
+		this.fire('found', 'groups', 'group');
 		this.#leaveHidden();
 	}
 
@@ -527,9 +319,5 @@ export class RolloutsModel extends Disposable {
 	#filter(): void {
 		const groups = this.stepContent.state === 'ready' ? this.stepContent.value.groups : [];
 		this.groups = sortGroups(filterGroups(groups, this.filters, this.found), this.groupOrder);
-	}
-
-	#fire(...changes: Change[]): void {
-		if (!this.disposed) this.#changed.fire(new Set(changes));
 	}
 }

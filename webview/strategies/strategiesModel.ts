@@ -6,16 +6,9 @@ import type {
 	strategiesRequests,
 } from '../../src/protocol/strategiesMessages.ts';
 import type { PointSummary } from '../../src/protocol/strategyComparison.ts';
-import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+import type { Panel } from '../lib/bridge.ts';
 
-export interface StrategiesHost {
-	post(command: StrategiesCommand): void;
-	request<M extends keyof typeof strategiesRequests>(
-		method: M,
-		params: RequestParams<typeof strategiesRequests, M>,
-		signal?: AbortSignal,
-	): Promise<RequestResult<typeof strategiesRequests, M>>;
-}
+export type StrategiesHost = Panel<StrategiesCommand, typeof strategiesRequests>;
 
 type Told = Extract<StrategiesEvent, { type: 'summary' }>;
 type Kept = { -readonly [K in keyof StrategiesState]: StrategiesState[K] };

@@ -5,18 +5,7 @@ import { frames } from '../lib/frames.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { AccessibleTree } from './accessibleTree.ts';
-import {
-	type Camera,
-	cameraAt,
-	fitCamera,
-	type Margin,
-	panned,
-	revealing,
-	type Size,
-	slowness,
-	zoomLimits,
-	zoomTo,
-} from './draw/camera.ts';
+import { type Camera, cameraAt, panned, type Size, slowness, zoomLimits, zoomTo } from './draw/camera.ts';
 import { type Gestures, gestures } from './draw/gestures.ts';
 import { Painter } from './draw/painter.ts';
 import { type Palette, paletteOf } from './draw/palette.ts';
@@ -25,24 +14,18 @@ import { HoverBox } from './hoverBox.ts';
 import type { Layout, LayoutKind } from './layout/layout.ts';
 import { Minimap } from './minimap.ts';
 import { type Colouring, fittingColouring } from './nodeMeasures.ts';
+import { exceedsView, fittingCamera, keptCamera, marginOf, placeNear, revealedCamera } from './paneCamera.ts';
 import { paneAction } from './paneKeys.ts';
+import { PanePointer } from './panePointer.ts';
 import { layoutOfSide, sceneOfSide } from './paneScene.ts';
 import type { Change, Selection, TreeModel } from './treeModel.ts';
 import type { SideName, TreeSide } from './treeSide.ts';
 import { walk } from './treeWalk.ts';
 
-/** Room around a tree that is all in view: for labels, which a small window has less of. */
-function marginOf(kind: LayoutKind, { width, height }: Size): Margin {
-	if (kind === 'radial') {
-		const [across, along] = [Math.min(130, width * 0.16), Math.min(110, height * 0.16)];
-		return { left: across, top: along, right: across, bottom: along };
-	}
-	return { left: 36, top: 36, right: Math.min(200, width * 0.24), bottom: 40 };
-}
-/** A layout is made anew at most this often, and never for more than a fifth of the time; seldom while a log is read. Milliseconds. */
+/** Min time between layouts in milliseconds, at most a fifth of the time, and less often while a log is loading. */
 const layoutPause = { least: 60, share: 4, loading: 400 } as const;
 
-/** What may have to be made anew; `picture`: what is on the canvas, of the same scene. */
+/** Parts that can be outdated; `picture`: the canvas, with the same scene. */
 type Part = 'layout' | 'scene' | 'minimap' | 'picture';
 
 export interface Drawn {
@@ -51,18 +34,18 @@ export interface Drawn {
 	readonly size: Size;
 }
 
-/** One tree on a canvas: drawing, moving about, choosing nodes. */
+/** One tree on a canvas: drawing, panning and zooming, selecting nodes. */
 export class TreePane extends Disposable {
 	readonly element: HTMLElement;
 	readonly side: SideName;
 	readonly #model: TreeModel;
 	readonly #drew = this.register(new Emitter<Scene>());
-	/** Another scene than before is on the canvas. */
+	/** A new scene was drawn. */
 	readonly onDraw = this.#drew.event;
 	#told: Scene | null = null;
 	readonly #canvas = element('canvas', { class: 'tree-canvas', aria: { hidden: true } });
 	readonly #stage: AccessibleTree;
-	/** Which tree it is, where there are two. */
+	/** Title of the tree if there are two. */
 	readonly #title = element('div', { class: 'pane-title', aria: { hidden: true } });
 	readonly #hover = new HoverBox();
 	readonly #minimap: Minimap;
@@ -74,7 +57,7 @@ export class TreePane extends Disposable {
 	#scene: Scene | null = null;
 	#camera: Camera = cameraAt(1, 0, 0, null, 1);
 	#slowness = 1;
-	/** All is in view, and stays so while the tree grows, until the person looks elsewhere. */
+	/** Whether the whole tree is kept in view while it grows, until the user pans or zooms. */
 	#fitted = true;
 	#frame = 0;
 	#timer: ReturnType<typeof setTimeout> | undefined;
@@ -111,7 +94,18 @@ export class TreePane extends Disposable {
 				zoom: (k, px, py) => this.#setCamera(this.#zoomed(k, px, py), false, false),
 			}),
 		);
-		this.#listen();
+		new PanePointer(this.#stage.element, {
+			placeAt: (x, y) => (this.#scene === null ? -1 : placeNear(this.#scene, this.#camera, x, y)),
+			choose: (place) => this.#choose(place, false),
+			toggle: (place) => this.#toggle(place),
+			hover: (place, x, y) => {
+				this.#hovered = place;
+				if (place === -1 || this.#scene === null) this.#hover.hide();
+				else this.#hover.show(this.#scene, place, x, y, this.#size);
+				this.#invalidate('picture');
+			},
+		});
+		this.#stage.element.addEventListener('keydown', (event) => this.#onKey(event));
 		this.#name();
 		const resize = new ResizeObserver(() => this.#resize());
 		resize.observe(this.element);
@@ -136,7 +130,7 @@ export class TreePane extends Disposable {
 		);
 	}
 
-	/** The layout and colors in use, where the person left the choice to the tree. */
+	/** The layout in use: the user's choice, or what suits the tree. */
 	get kind(): LayoutKind {
 		const structure = this.#tree?.latest.start?.structure;
 		return this.#model.options.layout ?? (structure === 'graph' ? 'layered' : 'tidy');
@@ -147,7 +141,7 @@ export class TreePane extends Disposable {
 		return this.#model.options.colouring ?? (tree === null ? 'value' : fittingColouring(tree.latest));
 	}
 
-	/** What is drawn now; null: nothing yet. */
+	/** The current drawing; null: nothing yet. */
 	get drawn(): Drawn | null {
 		return this.#scene === null ? null : { scene: this.#scene, camera: this.#camera, size: this.#size };
 	}
@@ -167,7 +161,7 @@ export class TreePane extends Disposable {
 	fit(): void {
 		if (this.#layout === null) return;
 		this.#slowness = slowness(this.#layout, this.#size, marginOf(this.#layout.kind, this.#size));
-		this.#setCamera(this.#fitting(this.#layout), true);
+		this.#setCamera(fittingCamera(this.#layout, this.#size, this.#slowness), true);
 	}
 
 	zoomBy(factor: number): void {
@@ -175,7 +169,7 @@ export class TreePane extends Disposable {
 		this.#setCamera(this.#zoomed(this.#camera.k * factor, width / 2, height / 2), false);
 	}
 
-	/** Brings a node into view; what it lies under is opened. */
+	/** Scrolls a node into view and expands its ancestors. */
 	reveal(id: number): void {
 		const side = this.#tree;
 		const node = side?.latest.node(id);
@@ -187,21 +181,7 @@ export class TreePane extends Disposable {
 		this.#settle(true);
 		const place = this.#layout?.tree.placeOf[id] ?? -1;
 		if (this.#layout === null || place === -1 || this.#size.width === 0) return;
-		let camera = this.#camera;
-		const [x, y] = [this.#layout.x[place] as number, this.#layout.y[place] as number];
-		// Far out nothing of it could be read.
-		if (camera.k < 0.5 && !this.#fitted) {
-			camera = zoomTo(
-				camera,
-				0.6,
-				x * camera.kx + camera.tx,
-				y * camera.ky + camera.ty,
-				this.#layout.slow,
-				this.#slowness,
-			);
-		}
-		const room = { left: 60, top: 50, right: Math.min(220, this.#size.width / 3), bottom: 70 };
-		const to = revealing(camera, x, y, this.#size, room);
+		const to = revealedCamera(this.#camera, this.#size, this.#slowness, this.#layout, place, this.#fitted);
 		if (to.tx !== this.#camera.tx || to.ty !== this.#camera.ty || to.k !== this.#camera.k) this.#setCamera(to, false);
 		else this.#invalidate();
 	}
@@ -221,7 +201,7 @@ export class TreePane extends Disposable {
 			this.#layoutEnd = 0;
 			this.#invalidate('layout');
 		}
-		// What the person asked for is not waited with, nor is the whole tree once it is there.
+		// User actions, and the tree once it is complete, are laid out without delay.
 		const isWhole = changes.has('events') && !this.#complete && this.#tree?.complete === true;
 		if (changes.has('folds') || isWhole) this.#layoutEnd = 0;
 		this.#complete = this.#tree?.complete ?? false;
@@ -266,23 +246,14 @@ export class TreePane extends Disposable {
 		return zoomTo(this.#camera, limited, px, py, this.#layout?.slow ?? null, this.#slowness);
 	}
 
-	#fitting(layout: Layout): Camera {
-		const margin = marginOf(layout.kind, this.#size);
-		const camera = fitCamera(layout, this.#size, this.#slowness, margin);
-		// An outline is read from its beginning.
-		return layout.kind === 'indented' && camera.k < 0.7
-			? cameraAt(1, margin.left / 2, margin.top / 2 + 8, layout.slow, this.#slowness)
-			: camera;
-	}
-
 	#refit(): void {
 		if (this.#layout === null || this.#size.width === 0) return;
 		this.#slowness = slowness(this.#layout, this.#size, marginOf(this.#layout.kind, this.#size));
-		this.#camera = this.#fitting(this.#layout);
+		this.#camera = fittingCamera(this.#layout, this.#size, this.#slowness);
 		this.#gestures.settle(this.#camera.k);
 	}
 
-	/** Makes anew what is stale. A layout that takes long is not made for every event that comes. */
+	/** Updates outdated parts. Slow layouts are throttled. */
 	#settle(now = false): void {
 		const side = this.#tree;
 		if (side === null) {
@@ -320,42 +291,17 @@ export class TreePane extends Disposable {
 		this.#stale.delete('layout');
 		this.#stale.add('scene');
 		if (this.#fitted) this.#refit();
-		else if (before !== null) this.#keep(before, layout, this.#anchor ?? selected);
+		else if (before !== null) {
+			this.#camera = keptCamera(this.#camera, this.#size, this.#slowness, before, layout, this.#anchor ?? selected);
+		}
 		this.#anchor = null;
 		this.#layoutEnd = performance.now();
 		this.#layoutCost = this.#layoutEnd - begin;
 	}
 
-	/** What one looks at stays where it was on the screen: the node that was opened or is chosen, else the nearest to the middle. */
-	#keep(before: Layout, layout: Layout, id: number | null): void {
-		const { width, height } = this.#size;
-		const { kx, ky, tx, ty, k } = this.#camera;
-		const at = id ?? this.#idNear(before, (width / 2 - tx) / kx, (height / 2 - ty) / ky);
-		if (at === null) return;
-		const [old, now] = [before.tree.placeOf[at] ?? -1, layout.tree.placeOf[at] ?? -1];
-		if (old === -1 || now === -1) return;
-		const [sx, sy] = [(before.x[old] as number) * kx + tx, (before.y[old] as number) * ky + ty];
-		const to = cameraAt(k, 0, 0, layout.slow, this.#slowness);
-		this.#camera = {
-			...to,
-			tx: sx - (layout.x[now] as number) * to.kx,
-			ty: sy - (layout.y[now] as number) * to.ky,
-		};
-	}
-
-	#idNear(layout: Layout, x: number, y: number): number | null {
-		let best: number | null = null;
-		let least = Number.POSITIVE_INFINITY;
-		for (let place = 0; place < layout.tree.count; place++) {
-			const distance = Math.abs((layout.x[place] as number) - x) + Math.abs((layout.y[place] as number) - y);
-			if (distance < least) [least, best] = [distance, layout.tree.ids[place] as number];
-		}
-		return best;
-	}
-
 	#draw(): void {
 		this.#settle();
-		// While a layout waits, what is on the canvas is what there is to see.
+		// While a layout is pending, the canvas keeps the last picture.
 		if (!this.#stale.delete('picture') || this.#size.width === 0 || this.#size.height === 0) return;
 		const scene = this.#scene;
 		if (scene === null) {
@@ -365,7 +311,7 @@ export class TreePane extends Disposable {
 		const [camera, size, palette] = [this.#camera, this.#size, this.#palette];
 		const selected = this.#placeOf(this.#model.selection);
 		this.#painter.paint(this.#canvas, { scene, camera, size, palette, selected, hovered: this.#hovered });
-		const isMapped = this.#model.options.minimap && this.#isLarger(scene.layout);
+		const isMapped = this.#model.options.minimap && exceedsView(scene.layout, this.#camera, this.#size);
 		this.#minimap.element.hidden = !isMapped;
 		if (isMapped) this.#minimap.draw(scene, camera, size, palette, this.#stale.has('minimap'));
 		this.#stale.delete('minimap');
@@ -374,77 +320,10 @@ export class TreePane extends Disposable {
 		this.#drew.fire(scene);
 	}
 
-	/** Place of a chosen node, if it is of this side and shown. */
+	/** Place of the selected node if it is visible on this side, else -1. */
 	#placeOf(selection: Selection | null): number {
 		if (selection?.side !== this.side) return -1;
 		return this.#layout?.tree.placeOf[selection.id] ?? -1;
-	}
-
-	/** Whether parts of the tree are out of view. */
-	#isLarger({ bounds }: Layout): boolean {
-		const { kx, ky, tx, ty } = this.#camera;
-		const { width, height } = this.#size;
-		return (
-			bounds.left * kx + tx < 0 ||
-			bounds.top * ky + ty < 0 ||
-			bounds.right * kx + tx > width ||
-			bounds.bottom * ky + ty > height
-		);
-	}
-
-	#placeAt(px: number, py: number): number {
-		const scene = this.#scene;
-		if (scene === null) return -1;
-		const { x, y, tree } = scene.layout;
-		const { kx, ky, tx, ty } = this.#camera;
-		const born = scene.tree.nodes.length;
-		let best = -1;
-		let least = 14 ** 2;
-		for (let place = 0; place < tree.count; place++) {
-			const dx = (x[place] as number) * kx + tx - px;
-			const dy = (y[place] as number) * ky + ty - py;
-			const distance = dx * dx + dy * dy;
-			if (distance < least && (tree.ids[place] as number) < born) [least, best] = [distance, place];
-		}
-		return best;
-	}
-
-	#listen(): void {
-		const stage = this.#stage.element;
-		const at = (event: MouseEvent): number => {
-			const box = stage.getBoundingClientRect();
-			return this.#placeAt(event.clientX - box.left, event.clientY - box.top);
-		};
-		stage.addEventListener('click', (event) => {
-			if (event.defaultPrevented) return;
-			const place = at(event);
-			if (place === -1) return;
-			this.#choose(place, false);
-		});
-		stage.addEventListener('dblclick', (event) => {
-			const place = at(event);
-			if (place !== -1) this.#toggle(place);
-		});
-		stage.addEventListener('pointermove', (event) => {
-			const place = event.buttons === 0 ? at(event) : -1;
-			if (place === this.#hovered) return;
-			this.#hovered = place;
-			stage.classList.toggle('over-node', place !== -1);
-			const scene = this.#scene;
-			if (place === -1 || scene === null) this.#hover.hide();
-			else {
-				const box = stage.getBoundingClientRect();
-				this.#hover.show(scene, place, event.clientX - box.left, event.clientY - box.top, this.#size);
-			}
-			this.#invalidate('picture');
-		});
-		stage.addEventListener('pointerleave', () => {
-			if (this.#hovered === -1) return;
-			this.#hovered = -1;
-			this.#hover.hide();
-			this.#invalidate('picture');
-		});
-		stage.addEventListener('keydown', (event) => this.#onKey(event));
 	}
 
 	#onKey(event: KeyboardEvent): void {
@@ -456,7 +335,7 @@ export class TreePane extends Disposable {
 		const from = this.#placeOf(this.#model.selection);
 		switch (action.type) {
 			case 'walk': {
-				// What is closed is opened first, as in any tree.
+				// A collapsed node is expanded first, as in any tree view.
 				if (action.direction === 'child' && from !== -1 && this.#isClosed(scene.layout, from)) this.#toggle(from);
 				else {
 					const to = walk(scene.layout, from, action.direction);
@@ -488,7 +367,7 @@ export class TreePane extends Disposable {
 		const id = this.#scene?.layout.tree.ids[place];
 		if (id === undefined) return;
 		this.#model.select({ side: this.side, id }, reveal);
-		// Who chooses a node wants to know about it.
+		// A selected node shows its details.
 		if (this.#model.tab === 'search') this.#model.setTab('node');
 	}
 

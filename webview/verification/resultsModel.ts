@@ -13,7 +13,7 @@ import type {
 	RowTexts,
 	resultRequests,
 } from '../../src/protocol/verificationMessages.ts';
-import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+import type { Panel } from '../lib/bridge.ts';
 import {
 	activeFilters,
 	comparedKinds,
@@ -31,14 +31,7 @@ export type EvidenceAction = 'copyEvidence' | 'openEvidence';
 export type Change = 'place' | 'status' | 'content' | 'rows' | 'row' | 'groups' | 'probes';
 
 type Requests = typeof resultRequests;
-export interface Host {
-	request<M extends keyof Requests & string>(
-		method: M,
-		params: RequestParams<Requests, M>,
-		signal?: AbortSignal,
-	): Promise<RequestResult<Requests, M>>;
-	post(command: ResultCommand): void;
-}
+export type Host = Panel<ResultCommand, Requests>;
 
 const noStatus: ResultStatus = { phase: 'idle', failure: null, stale: false, result: 0 };
 

@@ -4,12 +4,12 @@ import { pickRows } from '../../../src/core/metrics/pickRows.ts';
 import { element, setAria } from '../dom.ts';
 import type { Theme } from '../theme.ts';
 import { type ChartSpec, type ColumnSource, columnsAt, type Layers, layersOf } from './chartSpec.ts';
-import { denseLine } from './denseLine.ts';
 import { drawQueue } from './drawQueue.ts';
 import { actOnLink, plotActionOf } from './plotKeys.ts';
 import type { PlotLink } from './plotLink.ts';
 import { drawMarks, type PlotMark } from './plotMarks.ts';
 import { binarySteps, formatTick, formatX, stepSteps, timeSteps, yRange } from './plotScales.ts';
+import { seriesOf } from './plotSeries.ts';
 import { wheelActionOf } from './plotWheel.ts';
 import { nearestRow, rowsOfRange } from './rowRange.ts';
 
@@ -33,9 +33,6 @@ export interface PlotSettings {
 	readonly smoothing: boolean;
 	readonly log: boolean;
 }
-
-/** A stack's values cover the interval since the previous row. */
-const sinceRowBefore = uPlot.paths.stepped?.({ align: -1 });
 
 const heights = { small: 96, normal: 168 };
 
@@ -238,7 +235,7 @@ export class Plot extends Disposable {
 					values: (_u, splits) => splits.map((value) => (value === null ? '' : formatTick(value, unit))),
 				},
 			],
-			series: [{}, ...this.#layers.layers.map((layer) => this.#series(layer, theme))],
+			series: [{}, ...this.#layers.layers.map((layer) => seriesOf(layer, this.#spec, theme))],
 			bands: this.#layers.areas.map(({ high, low, colour }) => ({
 				series: [high + 1, low + 1] as [number, number],
 				fill: theme.fill(colour, theme.highContrast ? 0.35 : 0.18),
@@ -289,43 +286,6 @@ export class Plot extends Disposable {
 			link.pin(link.cursor);
 		});
 		over.addEventListener('dblclick', () => link.pinStep(before));
-	}
-
-	#series(layer: Layers['layers'][number], theme: Theme): uPlot.Series {
-		const stroke = theme.series[layer.colour % theme.series.length] ?? theme.foreground;
-		const dots = layer.gaps === 'dotted' && layer.role === 'line';
-		const base: uPlot.Series = {
-			spanGaps: layer.gaps !== 'kept',
-			points: { show: dots, size: 5, fill: stroke, stroke },
-		};
-		// In high contrast the lines of a chart differ in more than color; a lone line stays whole.
-		const dash = [...theme.dash(this.#spec.lines.findIndex((line) => line.metric === layer.metric))];
-		const line = (colour: string, width: number): uPlot.Series => ({
-			stroke: colour,
-			width,
-			...(dots ? {} : { paths: denseLine(colour, width) }),
-		});
-		switch (layer.role) {
-			case 'edge':
-				return { ...base, stroke: theme.fill(layer.colour, 0.01), width: 0, points: { show: false } };
-			case 'raw':
-				return { ...base, ...line(theme.fill(layer.colour, theme.highContrast ? 0.5 : 0.3), 1) };
-			case 'area':
-				return {
-					...base,
-					stroke,
-					width: 1,
-					// Each covers the ones under it, or their colors would mix into others.
-					fill: theme.solid(layer.colour, theme.highContrast ? 0.5 : 0.7),
-					points: { show: false },
-					...(sinceRowBefore === undefined ? {} : { paths: sinceRowBefore }),
-				};
-			case 'reference':
-				return { ...base, stroke: theme.secondary, width: 1, dash: [3, 3], points: { show: false } };
-			case 'line':
-				// Dashes need the line itself.
-				return dash.length > 0 ? { ...base, stroke, width: 1.5, dash } : { ...base, ...line(stroke, 1.5) };
-		}
 	}
 
 	/** Snaps the cursor to rows. */

@@ -28,7 +28,7 @@ import { ContinuationModel } from '../../../../webview/rollouts/continuationMode
 import { labelAction } from '../../../../webview/rollouts/labelKeys.ts';
 import { LabelModel } from '../../../../webview/rollouts/labelModel.ts';
 import { answerCounts, changedAnswers } from '../../../../webview/rollouts/promptHistory.ts';
-import type { Ask } from '../../../../webview/rollouts/rolloutsModel.ts';
+import type { Ask } from '../../../../webview/rollouts/rolloutsState.ts';
 import { ScanModel, type ScanProgress, scanWords } from '../../../../webview/rollouts/scanModel.ts';
 import { findInText, findingCounts } from '../../../../webview/rollouts/textMarks.ts';
 import { levelClass, tokenLevel, tokenScale, valuesOf } from '../../../../webview/rollouts/tokenScale.ts';

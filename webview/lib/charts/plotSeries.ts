@@ -1,0 +1,45 @@
+import uPlot from 'uplot';
+import type { Theme } from '../theme.ts';
+import type { ChartSpec, Layers } from './chartSpec.ts';
+import { denseLine } from './denseLine.ts';
+
+/** A stack's values cover the interval since the previous row. */
+const sinceRowBefore = uPlot.paths.stepped?.({ align: -1 });
+
+/** How a layer is drawn, as an uPlot series. */
+export function seriesOf(layer: Layers['layers'][number], spec: ChartSpec, theme: Theme): uPlot.Series {
+	const stroke = theme.series[layer.colour % theme.series.length] ?? theme.foreground;
+	const dots = layer.gaps === 'dotted' && layer.role === 'line';
+	const base: uPlot.Series = {
+		spanGaps: layer.gaps !== 'kept',
+		points: { show: dots, size: 5, fill: stroke, stroke },
+	};
+	// In high contrast the lines of a chart differ in more than color; a lone line stays whole.
+	const dash = [...theme.dash(spec.lines.findIndex((line) => line.metric === layer.metric))];
+	const line = (colour: string, width: number): uPlot.Series => ({
+		stroke: colour,
+		width,
+		...(dots ? {} : { paths: denseLine(colour, width) }),
+	});
+	switch (layer.role) {
+		case 'edge':
+			return { ...base, stroke: theme.fill(layer.colour, 0.01), width: 0, points: { show: false } };
+		case 'raw':
+			return { ...base, ...line(theme.fill(layer.colour, theme.highContrast ? 0.5 : 0.3), 1) };
+		case 'area':
+			return {
+				...base,
+				stroke,
+				width: 1,
+				// Each covers the ones under it, or their colors would mix into others.
+				fill: theme.solid(layer.colour, theme.highContrast ? 0.5 : 0.7),
+				points: { show: false },
+				...(sinceRowBefore === undefined ? {} : { paths: sinceRowBefore }),
+			};
+		case 'reference':
+			return { ...base, stroke: theme.secondary, width: 1, dash: [3, 3], points: { show: false } };
+		case 'line':
+			// Dashes need the line itself.
+			return dash.length > 0 ? { ...base, stroke, width: 1.5, dash } : { ...base, ...line(stroke, 1.5) };
+	}
+}

@@ -1,0 +1,26 @@
+import type { RunHeader } from '../../src/protocol/rolloutsMessages.ts';
+import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+
+/** Empty state of a run without rollouts: why there are none (yet). */
+export function noRollouts(run: RunHeader): HTMLElement {
+	return emptyState({ title: 'No rollouts yet', text: reason(run), actions: [] });
+}
+
+function reason({ status, trainer, stage, step }: RunHeader): string {
+	const live = status === 'starting' || status === 'running' || status === 'paused';
+	if (!live) {
+		return trainer
+			? `This run has no rollout files. ${trainer.notes.join(' ')}`
+			: 'This run wrote no rollouts: it ended before its first GRPO step, or they were pruned.';
+	}
+	const where =
+		stage === null ? '' : ` It is in stage "${plainLabel(stage, 60)}"${step === null ? '' : `, step ${step}`}.`;
+	if (stage === 'value-model' || stage === 'process-reward-model') {
+		return `The run is training a reward or value head. Only GRPO stages write rollouts.${where}`;
+	}
+	if (trainer) return 'Rollouts appear here as soon as the trainer writes them.';
+	if (learnsFromRewards(stage)) return `Rollouts appear here as soon as the first GRPO step has been sampled.${where}`;
+	return `The run is in its cold-start stage (SFT on worked solutions). Rollouts appear here with the first GRPO step.${where}`;
+}
