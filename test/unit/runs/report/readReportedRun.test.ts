@@ -301,7 +301,7 @@ describe('a run as its report reads it', () => {
 		await assert.rejects(readSeveralReport([pipeline, folder], openRun, { now: 0 }), /is a pipeline, .* is not/);
 		const markdown = reportMarkdown(document);
 		assert.match(markdown, /\| later \| sft \| failed: No data\. \|/);
-		assert.match(markdown, /\| test against rl: a \| 7 \| \+0\.714 \(/);
+		assert.match(markdown, /\| test vs. rl: a \| 7 \| \+0\.714 \(/);
 	});
 
 	it("reads another trainer's run", async () => {
