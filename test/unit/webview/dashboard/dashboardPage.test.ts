@@ -338,7 +338,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			await page.waitForSelector('.tooltip:popover-open', { state: 'detached' });
 			await page.locator('.fact', { hasText: 'Reward' }).hover();
 			await page.waitForSelector('.tooltip:popover-open');
-			assert.match(await text(view, '.tooltip'), /weighted sum/);
+			assert.match(await text(view, '.tooltip'), /weighted sum/i);
 		});
 	});
 

@@ -344,7 +344,7 @@ test('where there is nothing to show, the panel says why and what to do', option
 	await writeRecord(none, runRecord({ status: 'running', stage: 'sft', step: 7, ...alive }));
 	const waiting = await open(t, none);
 	await waiting.page.waitForSelector('.empty');
-	assert.match((await text(waiting, '.empty'))[0] ?? '', /cold start.*first GRPO step/s);
+	assert.match((await text(waiting, '.empty'))[0] ?? '', /cold-start.*first GRPO step/s);
 	assert.deepEqual(await waiting.violations(), []);
 	await writeRollouts(none, 8, makeBatch({ step: 8 }));
 	await waiting.page.waitForSelector(cards);
@@ -362,7 +362,7 @@ test('where there is nothing to show, the panel says why and what to do', option
 	await rm(rolloutPath(pruned, 1));
 	await view.page.keyboard.press('[');
 	await view.page.waitForSelector('.empty');
-	assert.match((await text(view, '.empty'))[0] ?? '', /rollouts of this step are gone.*another step/s);
+	assert.match((await text(view, '.empty'))[0] ?? '', /rollouts of this step were deleted.*another step/s);
 	assert.deepEqual(await view.violations(), []);
 	await view.page.keyboard.press(']');
 	await view.page.waitForSelector(cards);
