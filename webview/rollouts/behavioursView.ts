@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { firstUpper, formatNumber, formatPercent } from '../../src/base/format.ts';
+import { firstUpper, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
 import { behaviours } from '../../src/core/trace/behaviorNames.ts';
 import { behaviourTitles } from '../../src/core/trace/behaviors.ts';
 import type { BehaviourRow } from '../../src/protocol/microscopeMessages.ts';
@@ -301,7 +301,7 @@ export class BehavioursView extends Disposable {
 		const node = element(
 			'button',
 			{ class: 'link', attributes: { type: 'button' }, aria: { expanded: open }, data: { more: behaviour } },
-			open ? 'Fewer examples' : `${count} more ${count === 1 ? 'example' : 'examples'} over training`,
+			open ? 'Fewer examples' : `${formatCounted(count, 'more example')} over training`,
 		);
 		node.addEventListener('click', () => {
 			if (!this.#open.delete(behaviour)) this.#open.add(behaviour);

@@ -74,14 +74,13 @@ export class PageHeader {
 		}
 		if (file === null || inspection === null) return;
 		const { transcript, totals, findings } = inspection;
-		const count = (n: number, one: string): string => `${formatCount(n)} ${one}${n === 1 ? '' : 's'}`;
 		const facts = [
 			formatNames[place?.kind === 'rollout' ? 'rollout' : file.format],
-			count(transcript.messages.length, 'message'),
-			count(transcript.links.length, 'call'),
+			formatCounted(transcript.messages.length, 'message'),
+			formatCounted(transcript.links.length, 'call'),
 			...(totals.counted > 0 ? [formatCounted(totals.total, 'token')] : []),
-			count(findings.filter(({ severity }) => severity === 'error').length, 'error'),
-			count(findings.filter(({ severity }) => severity === 'warning').length, 'warning'),
+			formatCounted(findings.filter(({ severity }) => severity === 'error').length, 'error'),
+			formatCounted(findings.filter(({ severity }) => severity === 'warning').length, 'warning'),
 		];
 		setText(this.#facts, facts.join(' · '));
 		const told = file.faults.slice(0, 20);

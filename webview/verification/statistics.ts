@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatNumber, formatPercent } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatDuration, formatNumber, formatPercent } from '../../src/base/format.ts';
 import { formatValue, type SummaryLevel } from '../../src/core/reward/verification/verificationSummary.ts';
 import type { ComparisonContent, VerificationContent } from '../../src/protocol/verificationMessages.ts';
 import type { RowFilters } from './rowFilters.ts';
@@ -19,15 +19,13 @@ export interface Statistic {
 
 const of = (part: number, whole: number) => `${formatCount(part)} of ${formatCount(whole)}`;
 const share = (part: number, whole: number) => formatPercent(whole === 0 ? null : part / whole, 1);
-const plural = (n: number, word: string) => `${formatCount(n)} ${word}${n === 1 ? '' : 's'}`;
-
 /** The numbers of a verification; what does not apply to its data is left out. */
 export function verificationStatistics({ statistics: s, durationMs }: VerificationContent): Statistic[] {
 	const list: Statistic[] = [
 		{
 			name: 'Mean',
 			value: s.mean === null ? '–' : `${formatValue(s.mean)} ± ${formatValue(s.std ?? 0)}`,
-			note: s.valued === s.rows ? plural(s.rows, 'row') : `${of(s.valued, s.rows)} rows with a value`,
+			note: s.valued === s.rows ? formatCounted(s.rows, 'row') : `${of(s.valued, s.rows)} rows with a value`,
 			level: s.valued === 0 ? 'notice' : 'plain',
 			meaning: 'Mean and sample standard deviation (n − 1) over rows with a value.',
 		},
@@ -57,7 +55,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 		{
 			name: 'Not applicable',
 			value: share(s.nulls, s.rows),
-			note: plural(s.nulls, 'null'),
+			note: formatCounted(s.nulls, 'null'),
 			level: s.rows > 0 && s.nulls === s.rows ? 'notice' : 'plain',
 			meaning: 'Rows where the reward returned null. It is left out of their total reward.',
 			rows: { kind: 'nulls' },
@@ -85,7 +83,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			{
 				name: 'SD within groups',
 				value: `± ${formatNumber(s.withinGroupStd, 2)}`,
-				note: plural(s.groups, 'group'),
+				note: formatCounted(s.groups, 'group'),
 				level: s.withinGroupStd === 0 ? 'notice' : 'plain',
 				meaning:
 					'Mean sample standard deviation within groups: how well the reward separates completions of one prompt.',

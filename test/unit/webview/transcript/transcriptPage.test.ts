@@ -231,7 +231,7 @@ test('references stand with their claims and what the tools told of them', optio
 	await page.locator('.source').first().scrollIntoViewIfNeeded();
 	await looksRightNow(view, 'transcript-references');
 	await page.getByRole('combobox', { name: 'Answer' }).click();
-	await page.getByRole('option', { name: 'of message 4' }).click();
+	await page.getByRole('option', { name: 'Message 4' }).click();
 	await page.waitForFunction(() => /\[5\]/.test(document.querySelector('.claims')?.textContent ?? ''));
 	await page.locator('.source .link').first().click();
 	await page.waitForSelector('[data-message="2"].open');

@@ -184,7 +184,7 @@ test('every layout draws, and so do filters, depths and colors', options, async 
 		['Color', 'Visits (N)'],
 		['Color', 'Role'],
 		['Nodes shown', 'Paths to answers'],
-		['Open', 'Depth 2'],
+		['Expand', 'Depth 2'],
 		['Expand', 'Expand all'],
 	] as const) {
 		await choose(page, label, option);
