@@ -117,7 +117,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		await workbench.pick('100 simulations');
 		await waitUntil(async () => (await tree.nodes()) > before, 'the branch grows');
 		await tree.button('Stop').click();
-		await tree.state().filter({ hasText: 'ended' }).waitFor();
+		await tree.state().filter({ hasText: 'completed' }).waitFor();
 		await workbench.screenshot('search-branched');
 		const logs = readdirSync(join(lab.workspace, 'searches')).filter((name) => name.endsWith('.jsonl'));
 		assert.equal(logs.length, 1);

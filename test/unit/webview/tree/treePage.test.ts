@@ -236,7 +236,7 @@ test('what can be done with a node is asked of the panel, and what cannot says w
 	await page.getByRole('button', { name: 'Branch from Here' }).click();
 	await page.getByRole('button', { name: 'Prune' }).click();
 	await page.getByRole('button', { name: 'Edit and Continue…' }).click();
-	await page.getByRole('textbox', { name: /The text of the step/ }).fill('Better: 6 · 7 = 42.\n');
+	await page.getByRole('textbox', { name: /New text of the step/ }).fill('Better: 6 · 7 = 42.\n');
 	await page.getByRole('button', { name: 'Continue from Edited Step' }).click();
 	await page.getByRole('button', { name: 'Run More…' }).click();
 	await view.told(4);
@@ -340,7 +340,7 @@ test('two trees stand side by side, with their numbers and answers', options, as
 	);
 	await page.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('Same answer'));
 	await tab(page, 'Node');
-	assert.match(await page.locator('.node-actions').innerText(), /Open this tree by itself/);
+	assert.match(await page.locator('.node-actions').innerText(), /Open this tree on its own/);
 	await page.getByRole('button', { name: 'Stop Comparing' }).click();
 	await view.say({ type: 'closeOther' });
 	await page.waitForFunction(() => document.querySelectorAll('.tree-canvas').length === 1);
@@ -389,7 +389,7 @@ test('a search that grows is drawn as it grows', options, async (t) => {
 	const { page } = view;
 	const events = mctsEvents({ nodes: 2500, open: true });
 	await view.show([], { running: true });
-	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent?.includes('has begun'));
+	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent?.includes('has started'));
 	for (let at = 0; at < events.length; at += 1000) await view.add(events.slice(at, at + 1000));
 	await page.waitForFunction(() => document.querySelector('.facts')?.textContent?.includes('2,499 nodes'));
 	await drawn(page);
@@ -409,7 +409,7 @@ test('what cannot be read is said, with what to do', options, async (t) => {
 		action: 'Choose another.',
 	});
 	await page.waitForSelector('.empty');
-	assert.match(await page.locator('.empty').innerText(), /no tree to show[\s\S]*not there any more\. Choose another/);
+	assert.match(await page.locator('.empty').innerText(), /No tree to show[\s\S]*not there any more\. Choose another/);
 	assert.deepEqual(await view.violations(), []);
 	await page.getByRole('button', { name: 'Reload' }).click();
 	await view.told(1);

@@ -181,11 +181,11 @@ describe('the tokens of a node in a browser', { skip }, () => {
 			/^Top-two gap over 13 tokens: .*3 forks$/,
 		);
 		await view.say({ type: 'reveal', node: 2 });
-		await page.getByText('returned no data for its tokens').waitFor();
+		await page.getByText('returned no token data').waitFor();
 		await view.say({ type: 'reveal', node: 0 });
 		await page.getByText('was not generated').waitFor();
 		await view.say({ type: 'reveal', node: 1 });
-		await page.locator('.token-strip[aria-label^="Gap"]').waitFor();
+		await page.locator('.token-strip[aria-label^="Top-two gap"]').waitFor();
 	});
 
 	it('draws a long text in part, goes to a place of the line, and says why nothing can be forced', async () => {
