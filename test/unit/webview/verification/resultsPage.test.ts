@@ -81,7 +81,7 @@ test('what is not there is said, with what to do next', options, async (t) => {
 	await page.locator('.empty vscode-button').click();
 	assert.deepEqual(view.commands, [{ type: 'again' }]);
 	verifications.set({ phase: 'loading' });
-	await shows(/being loaded/);
+	await shows(/Loading the reward file/);
 	await page.locator('.empty vscode-button').click();
 	assert.deepEqual(view.commands.at(-1), { type: 'cancel' });
 	verifications.set({
