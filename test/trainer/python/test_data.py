@@ -268,7 +268,7 @@ class TestBadFiles:
         (ValueError("BuilderConfig 'x' not found. Available: ['main']"), "missing", 'Set "config"'),
         (ValueError("Unknown split \"trian\". Should be one of ['train']."), "missing", 'Set "split"'),
         (RuntimeError("Dataset scripts are no longer supported, but found x.py"), "unsupported", "Parquet"),
-        (ConnectionError("Couldn't reach 'x' on the Hub"), "unavailable", "cannot be reached"),
+        (ConnectionError("Couldn't reach 'x' on the Hub"), "unavailable", "is unreachable"),
         (OSError("Something else."), "invalid", "Something else"),
     ],
 )
