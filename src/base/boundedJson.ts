@@ -33,7 +33,7 @@ function checkSize(text: string, { values = jsonLimits.values, depth: deepest = 
 			case 0x7b: // {
 				count++;
 				depth++;
-				if (depth > deepest) throw new SyntaxError(`values lie more than ${deepest} deep in each other`);
+				if (depth > deepest) throw new SyntaxError(`values are nested more than ${deepest} levels deep`);
 				break;
 			case 0x5d: // ]
 			case 0x7d: // }

@@ -67,7 +67,7 @@ export class Failure extends Error implements FailureData {
 			case 'EACCES':
 			case 'EPERM':
 			case 'EROFS':
-				return new Failure('denied', message, 'Choose a folder that you may write to.', { cause: error });
+				return new Failure('denied', message, 'Choose a folder you can write to.', { cause: error });
 			case 'ENOENT':
 				return new Failure('missing', message, undefined, { cause: error });
 			case 'EEXIST':

@@ -125,7 +125,7 @@ function findingLines(finding: AuditFinding): string[] {
 			? []
 			: [
 					`    prompt      ${shorten(shown.prompt)}`,
-					`    right       ${shown.answer === null ? '(no right answer)' : shorten(shown.answer)}`,
+					`    correct     ${shown.answer === null ? '(no correct answer)' : shorten(shown.answer)}`,
 					`    completion  ${shown.completion === '' ? '(empty)' : shorten(shown.completion)}`,
 					`    earns       ${formatNumber(shown.value)}, an honest correct answer ${formatNumber(shown.honest)}`,
 				];
@@ -148,7 +148,7 @@ function reportOf(report: AuditReport): string[] {
 		`${reward}: ${findings.length} of ${probes.length} probes earn what an honest correct answer does (${formatNumber(honest)} on ${rows} rows)`,
 		...clusterFindings(findings).flatMap(clusterLines),
 		...errors.map(({ probe, title, detail }) => `  failed: ${title} (${probe}): ${shorten(detail ?? '')}`),
-		`  ${count('held')} held, ${count('skipped')} left out, ${errors.length} failed; on ${printable(on)}`,
+		`  ${count('held')} held, ${count('skipped')} skipped, ${errors.length} failed; on ${printable(on)}`,
 		...remarks.map((remark) => `  ${printable(remark)}`),
 	];
 }

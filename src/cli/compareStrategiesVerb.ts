@@ -92,12 +92,12 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
 	const problems = (await problemsOf(values, 'held-out')) ?? file.problems;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No problems are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No problems given.', 'Use --dataset FILE, --task NAME or --run RUN.');
 	}
 	const strategies =
 		values.strategy === undefined ? file.strategies : await Promise.all(values.strategy.map(comparedStrategyOf));
 	if (strategies === undefined) {
-		throw new Failure('invalid', 'No strategy is named.', 'Name one: --strategy "self-consistency n=1,4,16".');
+		throw new Failure('invalid', 'No strategy given.', 'Use --strategy "self-consistency n=1,4,16".');
 	}
 	const spec = {
 		name: values.out === undefined ? 'comparison' : basename(resolve(values.out)),
@@ -137,6 +137,6 @@ async function readSpec(path: string): Promise<Record<string, unknown>> {
 	const value = await readJson(dirname(path), basename(path));
 	const object = (one: unknown): one is Record<string, unknown> =>
 		typeof one === 'object' && one !== null && !Array.isArray(one);
-	if (!object(value)) throw new Failure('invalid', `${path} is no JSON object.`);
+	if (!object(value)) throw new Failure('invalid', `${path} is not a JSON object.`);
 	return object(value.spec) ? value.spec : value;
 }

@@ -36,14 +36,14 @@ export const compareVerb = defineVerb({
 	options,
 	async run({ values, positionals, output }) {
 		if (values.run === undefined) {
-			throw new Failure('invalid', 'reasoning-lab compare needs a run.', 'Name one with --run runs/NAME.');
+			throw new Failure('invalid', 'reasoning-lab compare needs a run.', 'Use --run runs/NAME.');
 		}
 		const byWeights = values.weights !== undefined || values.against !== undefined;
 		if (byWeights === positionals.length > 0) {
 			throw new Failure(
 				'invalid',
-				byWeights ? 'Weights and reward files cannot be compared together.' : 'There is nothing to compare.',
-				'Give one or two reward files, or --weights.',
+				byWeights ? 'Weights and reward files cannot be combined.' : 'There is nothing to compare.',
+				'Pass one or two reward files, or --weights.',
 			);
 		}
 		const { steps } = values;
@@ -83,8 +83,8 @@ function parseWeights(text: string | undefined): Record<string, number> {
 		if (at < 1 || value === '' || !Number.isFinite(Number(value))) {
 			throw new Failure(
 				'invalid',
-				`"${part.trim()}" is no weight.`,
-				'Write them like --weights accuracy=1,format=0.2.',
+				`"${part.trim()}" is not a weight.`,
+				'Use the form --weights accuracy=1,format=0.2.',
 			);
 		}
 		weights[name] = Number(value);
@@ -101,7 +101,7 @@ async function compareByScoring(
 ): Promise<Comparison> {
 	const [file, other] = paths.map((path) => resolve(path)) as [string, string | undefined];
 	if (other !== undefined && values.revision !== undefined) {
-		throw new Failure('invalid', 'Two files and a revision cannot be compared together.', 'Leave out --revision.');
+		throw new Failure('invalid', 'Two files and a revision cannot be combined.', 'Leave out --revision.');
 	}
 	const hosts = await openRewardHosts({ python: values.python ?? paths.some((path) => path.endsWith('.py')) });
 	try {
@@ -130,10 +130,10 @@ function reportOf({ before, after, run, steps, rows, groups, summary, remarks }:
 		`${before}  ->  ${after}`,
 		`${rows.length} rollouts of ${basename(run)}, ${batches}`,
 		`mean              ${text(summary.meanBefore)} -> ${text(summary.meanAfter)}`,
-		`changed           ${summary.changed} rollouts, ${summary.flipped} of them to the other side of the scale`,
+		`changed           ${summary.changed} rollouts, ${summary.flipped} of them across the middle of the scale`,
 		`rank correlation  ${summary.rankCorrelation === null ? '-' : formatNumber(summary.rankCorrelation)} within groups`,
-		`variance          ${summary.gained} of ${groups.length} groups gain it, ${summary.lost} lose it`,
-		`advantages        ${summary.advantageFlips} change their sign`,
+		`variance          ${summary.gained} of ${groups.length} groups revived, ${summary.lost} killed`,
+		`advantages        ${summary.advantageFlips} sign flips`,
 		...changed.map(
 			(row) =>
 				`  step ${row.step}, group ${row.group}, completion ${row.index}: ${text(row.before)} -> ${text(row.after)}: ${short(row.completion)}`,

@@ -44,7 +44,7 @@ function wrong(written: string, part: string): Failure {
 	return new Failure(
 		'invalid',
 		`--strategy "${written}" has "${part}".`,
-		`Write it like "best-of-n n=4,16 judge=value tokens<=1000,4000" (limits: ${budgets.join(', ')}).`,
+		`Use the form "best-of-n n=4,16 judge=value tokens<=1000,4000" (limits: ${budgets.join(', ')}).`,
 	);
 }
 

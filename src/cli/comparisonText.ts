@@ -52,7 +52,7 @@ function bandLines({ bands }: ComparisonSummary): string[] {
 	const told = bands.map(
 		({ problems, low, high }, i) => `${i + 1}: ${problems} at ${formatPercent(low, 0)} to ${formatPercent(high, 0)}`,
 	);
-	return [`bands, by the success rate of further single samples: ${told.join('; ')}`];
+	return [`bands, by the success rate of extra single samples: ${told.join('; ')}`];
 }
 
 function claimLines({ points, state, done, total, message, failures }: ComparisonSummary): string[] {
@@ -64,16 +64,15 @@ function claimLines({ points, state, done, total, message, failures }: Compariso
 	if (better.length > 0) lines.push(`better than a single sample: ${shown(better)}`);
 	if (worse.length > 0) lines.push(`worse than a single sample: ${shown(worse)}`);
 	const open = claims.length - better.length - worse.length;
-	if (open > 0) lines.push(`not to be told apart from a single sample: ${open} of ${claims.length}`);
-	if (points.some(({ oracle }) => oracle))
-		lines.push('oracle upper bounds look at the gold answer and count for nothing');
+	if (open > 0) lines.push(`no significant difference from a single sample: ${open} of ${claims.length}`);
+	if (points.some(({ oracle }) => oracle)) lines.push('oracle upper bounds use the gold answer and are not results');
 	const failed = points.filter(({ failed }) => failed > 0);
 	if (failed.length > 0) {
-		lines.push(`failed, and left out: ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);
+		lines.push(`failed and skipped: ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);
 		for (const { message: why, count } of failures) lines.push(`  ${count}: ${why}`);
 	}
 	const unjudged = Math.max(0, ...points.map(({ unjudged }) => unjudged));
-	if (unjudged > 0) lines.push(`without a gold answer, and left out: ${unjudged} problems`);
+	if (unjudged > 0) lines.push(`skipped without a gold answer: ${unjudged} problems`);
 	if (state !== 'ended')
 		lines.push(`${state} after ${done} of ${total} searches${message === null ? '' : `: ${message}`}`);
 	return lines;

@@ -31,9 +31,9 @@ const mostRows = 10_000_000;
  */
 export async function exportProblems(what: string, options: ExportOptions, output: CliOutput): Promise<void> {
 	const { rows = defaultRows, seed = 0, part = 'training' } = options;
-	if (rows < 1 || rows > mostRows) throw new Failure('invalid', `--rows is from 1 to ${mostRows}.`);
+	if (rows < 1 || rows > mostRows) throw new Failure('invalid', `--rows must be from 1 to ${mostRows}.`);
 	if (options.out === undefined) {
-		throw new Failure('invalid', 'dataset export wants a file to write to.', 'Name it with --out.');
+		throw new Failure('invalid', 'dataset export needs an output file.', 'Use --out FILE.');
 	}
 	const source = await sourceOf(what);
 	const out = resolve(options.out);
@@ -71,7 +71,7 @@ async function sourceOf(what: string): Promise<ProblemSource> {
 		throw new Failure(
 			'invalid',
 			`"${what}" is neither a task nor a recipe.`,
-			`Name a recipe's file, or one of: ${taskNames.join(', ')}.`,
+			`Use a recipe file, or one of: ${taskNames.join(', ')}.`,
 		);
 	}
 	return (await openDataset((await resolveRecipeFile(what)).dataset)).source;
@@ -81,6 +81,10 @@ function parsed(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
-		throw new Failure('invalid', 'The task is no JSON object.', 'Write it like \'{"task": "addition", "digits": 2}\'.');
+		throw new Failure(
+			'invalid',
+			'The task is not a JSON object.',
+			'Use the form \'{"task": "addition", "digits": 2}\'.',
+		);
 	}
 }

@@ -17,11 +17,11 @@ interface FetchOptions {
 /** `dataset fetch`: rows of a dataset of the hub as JSONL. Fails with `exists`, and as `downloadHubRows`. */
 export async function fetchDataset(id: string, options: FetchOptions, output: CliOutput): Promise<void> {
 	if (options.out === undefined) {
-		throw new Failure('invalid', 'dataset fetch wants a file to write to.', 'Name it with --out.');
+		throw new Failure('invalid', 'dataset fetch needs an output file.', 'Use --out FILE.');
 	}
 	const out = resolve(options.out);
 	if (options.replace !== true && (await lstat(out).catch(() => null)) !== null) {
-		throw new Failure('exists', `${out} is there already.`, 'Name another file, or add --replace.');
+		throw new Failure('exists', `${out} already exists.`, 'Choose another file, or add --replace.');
 	}
 	const { python } = await torchPython();
 	const split = options.split ?? 'train';

@@ -90,7 +90,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 		...(facts.prompt === null ? [] : [`  prompt    ${lengths(facts.prompt)}`]),
 		...(facts.answer === null ? [] : [`  answer    ${lengths(facts.answer)} (${kinds})`]),
 		...(facts.solution === null ? [] : [`  solution  ${lengths(facts.solution)}, in ${facts.withSolution} rows`]),
-		...groups('The same', duplicates.exact),
+		...groups('Exact duplicates', duplicates.exact),
 		...groups('Near duplicates', duplicates.near),
 		...(compared.complete
 			? []
@@ -98,13 +98,14 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 					`Searched for near duplicates among the first ${compared.near} distinct rows${compared.allExact ? '' : ', for exact ones against the first 10,000,000'}.`,
 				]),
 		...against.map(({ name: test, rows, tooShort, overlaps }) => {
-			const short = tooShort === 0 ? '' : `; ${tooShort} of its rows have fewer than 3 words and were not looked for`;
+			const short = tooShort === 0 ? '' : `; ${tooShort} of its rows have fewer than 3 words and were not checked`;
 			return `Against ${test} (${rows} rows): ${overlaps === 0 ? 'no overlap' : `${overlaps} rows overlap`}${short}`;
 		}),
 		...contaminated
 			.slice(0, mostShown)
 			.map(
-				({ row, against: test, test: index, words }) => `  row ${row + 1} has of ${test}, row ${index + 1}: "${words}"`,
+				({ row, against: test, test: index, words }) =>
+					`  row ${row + 1} shares with ${test}, row ${index + 1}: "${words}"`,
 			),
 		...more(against.reduce((sum, { overlaps }) => sum + overlaps, 0)),
 	];

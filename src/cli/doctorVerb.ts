@@ -37,7 +37,7 @@ export const doctorVerb = defineVerb({
 				signal: abort.signal,
 				onProgress: (message) => {
 					output.object({ kind: 'progress', message });
-					if (output.isTerminal) output.note(`Looking at ${message}`);
+					if (output.isTerminal) output.note(`Checking ${message}`);
 				},
 			});
 			for (const row of report.rows) output.object({ kind: 'row', ...row });
@@ -67,7 +67,7 @@ function showRows(rows: readonly CheckRow[], output: CliOutput): void {
 	}
 	const { errors, warnings } = counts(rows);
 	output.line('');
-	output.line(errors + warnings === 0 ? 'All is well.' : `${errors} errors, ${warnings} warnings`);
+	output.line(errors + warnings === 0 ? 'No problems found.' : `${errors} errors, ${warnings} warnings`);
 }
 
 function counts(rows: readonly CheckRow[]): { readonly errors: number; readonly warnings: number } {

@@ -77,7 +77,7 @@ function pipelineLines(forecast: PipelineForecast): string[] {
 	const advised = forecast.stages.find(({ estimate }) => estimate?.fits === false);
 	const time = minutesText(forecast);
 	return [
-		`${forecast.name}: ${forecast.stages.length} stages, one after the other`,
+		`${forecast.name}: ${forecast.stages.length} stages in sequence`,
 		...table([['stage', 'type', 'memory', 'tensors', 'minutes', ''], ...rows]).map((line) => line.trimEnd()),
 		pipelineTotalText(forecast),
 		...(time === null ? [] : [time]),
@@ -90,7 +90,7 @@ function gpuOf(text: string | undefined): DeviceMemory | null {
 	if (text === undefined) return null;
 	const gibibytes = Number(text);
 	if (!(gibibytes > 0 && gibibytes < 1e6)) {
-		throw new Failure('invalid', `--gpu is "${text}".`, 'Name the memory of a GPU in GiB, such as 80.');
+		throw new Failure('invalid', `--gpu is "${text}".`, 'Use the memory of a GPU in GiB, such as 80.');
 	}
 	return { device: 'cuda', bytes: gibibytes * 2 ** 30 };
 }
@@ -116,7 +116,7 @@ function linesOf(name: string, estimate: MemoryEstimate): string[] {
 		`${name}: ${millions(parameters)} parameters (${family})${part}`,
 		`${formatCounted(processes, 'process', 'processes')} on ${device}, ${precision}, attention ${attention}`,
 		...stages.flatMap((stage) => [stageText(stage), `  ${partsText(stage.parts)}`]),
-		`Beside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}`,
+		`Outside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}`,
 		totalText(estimate),
 		...(advice === null ? [] : [advice]),
 		...notes.map((note) => `Note: ${note}`),

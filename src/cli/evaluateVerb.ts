@@ -136,7 +136,7 @@ async function otherOf(
 	const folder = await folderOf(other);
 	if (folder !== (values.out === undefined ? await folderOf(spec) : resolve(values.out)))
 		return { spec: other, folder };
-	throw new Failure('invalid', '--against names the policy that is evaluated.', 'Name another checkpoint.');
+	throw new Failure('invalid', '--against is the policy being evaluated.', 'Choose another checkpoint.');
 }
 
 /** The files that are named, and the one of the run's recipe where a checkpoint answers questions of another. */
@@ -158,11 +158,15 @@ async function readBaseline(path: string): Promise<EvaluatedQuestion[]> {
 	const { readEvaluation, readQuestions } = await import('../runs/evaluationFiles.ts');
 	const file = await readEvaluation(path);
 	if (file === null) {
-		throw new Failure('missing', `${path} holds no evaluation.`, 'Name the --out folder of another evaluation.');
+		throw new Failure(
+			'missing',
+			`${path} does not contain an evaluation.`,
+			'Use the --out folder of another evaluation.',
+		);
 	}
 	const questions = [...(await readQuestions(path, file.problems.count)).values()];
 	if (questions.length > 0) return questions;
-	throw new Failure('invalid', `The evaluation ${path} has no question that is done.`, 'Let it run to its end first.');
+	throw new Failure('invalid', `The evaluation ${path} has no finished questions.`, 'Let it finish first.');
 }
 
 /** Beside the run whose checkpoint is evaluated, else in the working directory. */
@@ -193,11 +197,11 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 				: protocols[protocol];
 	const named = await problemsOf(values, 'held-out');
 	if (benchmark !== null && named?.from !== 'file') {
-		throw new Failure('invalid', `--benchmark ${benchmark} needs its file.`, 'Name it: --dataset FILE (JSONL).');
+		throw new Failure('invalid', `--benchmark ${benchmark} needs its file.`, 'Use --dataset FILE (JSONL).');
 	}
 	const problems = benchmark !== null && named?.from === 'file' ? { ...named, benchmark } : named;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No questions are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No questions given.', 'Use --dataset FILE, --task NAME or --run RUN.');
 	}
 	const policy = await policyOf(values);
 	const { concurrency, 'max-tokens': maxTokens } = values;

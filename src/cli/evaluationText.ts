@@ -47,8 +47,8 @@ export function evaluationLines({
 		...curve('cons', consAtK),
 		...curve('best', bestAtK),
 		...curve('judged', judgedAtK),
-		`  tokens    ${tokens.all.toFixed(1)} a completion${apart(tokens)}`,
-		`  cut off   ${truncated === null ? 'not recorded' : percent(truncated)}; without an answer ${percent(unanswered)}`,
+		`  tokens    ${tokens.all.toFixed(1)} per completion${apart(tokens)}`,
+		`  truncated ${truncated === null ? 'not recorded' : percent(truncated)}; without an answer ${percent(unanswered)}`,
 		...(byLength.length < 2
 			? []
 			: [
@@ -92,7 +92,7 @@ function curve(name: string, points: readonly CurvePoint[]): string[] {
 }
 
 function apart({ right, wrong }: { readonly right: number | null; readonly wrong: number | null }): string {
-	return right === null || wrong === null ? '' : ` (right ones ${right.toFixed(1)}, wrong ones ${wrong.toFixed(1)})`;
+	return right === null || wrong === null ? '' : ` (correct ${right.toFixed(1)}, incorrect ${wrong.toFixed(1)})`;
 }
 
 function percent(value: number): string {

@@ -23,7 +23,7 @@ async function findCheckpoint(named: string, best: boolean): Promise<string> {
 	throw new Failure(
 		'missing',
 		`${run} has no complete checkpoint${best && checkpoints.length > 0 ? ' with a measured accuracy' : ''}.`,
-		'Let it run until its first checkpoint.',
+		'Wait for its first checkpoint.',
 	);
 }
 
@@ -42,8 +42,8 @@ export const exportOnnxVerb = defineVerb({
 			if (!(error instanceof Failure) || error.reason !== 'unsupported') throw error;
 			throw new Failure(
 				'unsupported',
-				`${folder} is a checkpoint of the PyTorch engine: this writes models of the embedded engine alone.`,
-				`It is a model folder of Hugging Face: optimum-cli export onnx --model ${JSON.stringify(folder)} OUT.`,
+				`${folder} is a checkpoint of the PyTorch engine: this exports only models of the embedded engine.`,
+				`It is a Hugging Face model folder: use optimum-cli export onnx --model ${JSON.stringify(folder)} OUT.`,
 			);
 		});
 		const out = await target(resolve(values.out ?? '.'));
@@ -57,9 +57,7 @@ export const exportOnnxVerb = defineVerb({
 		await writeFileAtomic(tokenizer, checkpoint.tokenizer);
 		await writeFileAtomic(out, bytes);
 		output.object({ onnx: out, tokenizer, bytes: bytes.length, step, run: run.id, checkpoint: checkpoint.folder });
-		output.line(
-			`${out} (${formatBytes(bytes.length)}, step ${step} of ${run.name}), with ${basename(tokenizer)} beside it`,
-		);
+		output.line(`${out} (${formatBytes(bytes.length)}, step ${step} of ${run.name}), with ${basename(tokenizer)}`);
 		return 0;
 	},
 });
@@ -71,7 +69,7 @@ async function target(path: string): Promise<string> {
 	if (path.endsWith('.onnx')) return path;
 	throw new Failure(
 		'invalid',
-		`--out is ${path}, which is neither a folder nor a name that ends with .onnx.`,
-		'Name one.',
+		`--out is ${path}, which is neither a folder nor an .onnx file name.`,
+		'Use one of these.',
 	);
 }

@@ -129,10 +129,10 @@ function formatOf(values: Values): ExportFormat {
 	}
 	for (const [name, formats] of Object.entries(takes) as [keyof Values, readonly ExportFormat[]][]) {
 		if (values[name] === undefined || formats.includes(as)) continue;
-		throw new Failure('invalid', `--${name} is of no use with --as ${as}.`, `It goes with ${formats.join(', ')}.`);
+		throw new Failure('invalid', `--${name} does not apply to --as ${as}.`, `It applies to ${formats.join(', ')}.`);
 	}
 	if (values.correct && values.wrong) {
-		throw new Failure('invalid', '--correct and --wrong cannot be given together.', 'Choose one of them.');
+		throw new Failure('invalid', '--correct and --wrong cannot be combined.', 'Choose one of them.');
 	}
 	return as;
 }
@@ -150,7 +150,7 @@ async function exportFrom(
 	const path = resolve(named);
 	if ((await lstat(path).catch(() => null))?.isFile()) {
 		if (isLabels) return convertStepLabels(path, labels, out(basename(path).replace(/\.jsonl?$/, '')), how);
-		throw new Failure('invalid', `${path} is a file, and --as ${as} needs a run.`, 'Name the folder of a run.');
+		throw new Failure('invalid', `${path} is a file, and --as ${as} needs a run.`, 'Use a run folder.');
 	}
 	const run = await openRun(await findAnyRun(named), values.format === undefined ? {} : { format: values.format });
 	const selection = selectionOf(values);
@@ -189,10 +189,10 @@ async function requestOf(
 ): Promise<RolloutExport> {
 	const { form, margin, seed, 'pairs-per-group': perGroup, 'length-ratio': lengthRatio } = values;
 	if (form === 'messages' && as !== 'sft') {
-		throw new Failure('invalid', '--form messages is of no use with --as dpo.', 'Write --form conversational.');
+		throw new Failure('invalid', '--form messages does not apply to --as dpo.', 'Use --form conversational.');
 	}
 	if (lengthRatio !== undefined && lengthRatio < 1) {
-		throw new Failure('invalid', `--length-ratio is ${lengthRatio}.`, 'Write 1 or more: --length-ratio 1.5.');
+		throw new Failure('invalid', `--length-ratio is ${lengthRatio}.`, 'Use 1 or more: --length-ratio 1.5.');
 	}
 	return {
 		as,
@@ -245,7 +245,7 @@ function stepsOf(text: string | undefined): RolloutSelection['steps'] {
 	const sound =
 		match !== null && (from ?? to) !== undefined && (range.from ?? 0) <= (range.to ?? Number.POSITIVE_INFINITY);
 	if (sound) return range;
-	throw new Failure('invalid', `--steps is "${text}", which names no steps.`, 'Write it like --steps 10-20.');
+	throw new Failure('invalid', `--steps is "${text}", which is not a range of steps.`, 'Use the form --steps 10-20.');
 }
 
 function placeOf(text: string, option: string, parts: number): number[] {
@@ -255,7 +255,7 @@ function placeOf(text: string, option: string, parts: number): number[] {
 	throw new Failure(
 		'invalid',
 		`${option} is "${text}", not ${form}.`,
-		`Write it like ${option} ${parts === 2 ? '12/3' : '12/3/0'}.`,
+		`Use the form ${option} ${parts === 2 ? '12/3' : '12/3/0'}.`,
 	);
 }
 
@@ -267,7 +267,7 @@ function progressLine({ done, total, read, written }: ExportProgress): string {
 function summaryLines({ path, read, what, written, leftOut, unreadable, faults, bytes }: ExportSummary): string[] {
 	const lines = [`${path}: ${formatCounted(written, 'line')} (${formatBytes(bytes)}) from ${read} ${what}`];
 	for (const one of leftOut) lines.push(`  left out: ${leftOutText(one, what)}`);
-	if (unreadable > 0) lines.push(`  could not be read: ${unreadable}`);
+	if (unreadable > 0) lines.push(`  unreadable: ${unreadable}`);
 	for (const { file, line, message } of faults.slice(0, 5)) {
 		lines.push(`    ${file}${line === null ? '' : `:${line}`}: ${message}`);
 	}

@@ -25,7 +25,7 @@ export const feedbackVerb = defineVerb({
 		const foreign = run.format === ownFormat ? await foreignFeedback(run.folder, feedback) : 0;
 		output.object({ run: run.folder, ...agreement, foreign, unreadable: log.unreadable });
 		if (agreement.raters.length === 0) {
-			output.line('Nobody has rated a completion of this run: do so in the rollouts panel, with + and -.');
+			output.line('No completion of this run is rated yet. Rate some in the rollouts panel with + and -.');
 			return 0;
 		}
 		for (const { name, ratings, preferences } of agreement.raters) {
@@ -34,23 +34,22 @@ export const feedbackVerb = defineVerb({
 		const { alpha, shared, pairs, undecided, reward, blind } = agreement;
 		output.line(
 			alpha === null
-				? `Agreement of raters: nothing can tell (${shared} completions were rated by two or more).`
-				: `Agreement of raters: Krippendorff's alpha ${number(alpha)} on ${shared} completions (1: all agree, 0: chance).`,
+				? `Rater agreement: unknown (${shared} completions were rated by two or more).`
+				: `Rater agreement: Krippendorff's alpha ${number(alpha)} on ${shared} completions (1: all agree, 0: chance).`,
 		);
-		output.line(`Pairs told apart: ${pairs}; equal or disputed: ${undecided}.`);
+		output.line(`Decided pairs: ${pairs}; equal or disputed: ${undecided}.`);
 		if (reward !== null) {
 			const { accuracy, low, high } = reward.share;
 			output.line(
 				`The reward agrees with ${number(accuracy)} [${number(low)}, ${number(high)}] of the ${reward.pairs} pairs whose rewards differ.`,
 			);
 		}
-		if (blind > 0)
-			output.line(`Of ${blind} pairs both rewards are the same: the reward does not see what persons see.`);
+		if (blind > 0) output.line(`In ${blind} pairs both rewards are equal: the reward misses what raters see.`);
 		if (pairs > 0)
 			output.line('reasoning-lab export <run> --as preferences writes the pairs for dpo and reward-model.');
 		if (foreign > 0) {
 			output.line(
-				`${foreign} of the judged completions are not among this run's rollouts: is the file another run's? Its pairs are exported all the same.`,
+				`${foreign} of the judged completions are not among this run's rollouts: is the file from another run? Its pairs are exported anyway.`,
 			);
 		}
 		if (log.unreadable > 0) output.line(`${log.unreadable} lines could not be read.`);

@@ -24,7 +24,7 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 	let folder: string | null = null;
 	const interrupted = async (count: number) => {
 		if (folder === null || count > 1) process.exit(130);
-		output.line('Stopping the running stage with a checkpoint; Ctrl+C again leaves it to that.');
+		output.line('Stopping the running stage with a checkpoint; press Ctrl+C again to stop waiting.');
 		await stopPipeline(folder);
 	};
 	const release = onInterrupt((count) => {
@@ -41,7 +41,9 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 		const { record } = started;
 		output.object({ kind: 'started', folder: started.folder, id: record.id, pid: record.pid });
 		if (detach) {
-			output.line(`Runs as process ${record.pid}. Follow it with reasoning-lab pipeline status, end it with stop.`);
+			output.line(
+				`Runs as process ${record.pid}. Follow it with reasoning-lab pipeline status, stop it with reasoning-lab stop.`,
+			);
 			return 0;
 		}
 		const view = await followPipeline(started.folder, output, record.attempt);
@@ -56,8 +58,8 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 		if (view.status === 'crashed') {
 			throw new Failure(
 				'internal',
-				`The runner of ${view.folder} ended without a word.`,
-				'Look at pipeline.log there.',
+				`The runner of ${view.folder} exited without an error message.`,
+				'See pipeline.log there.',
 			);
 		}
 		if (view.status === 'stopped') {

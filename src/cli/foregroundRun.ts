@@ -34,7 +34,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 
 	const stop = async (run: string, record: RunRecord) => {
 		stopping = true;
-		output.line('Stopping with a checkpoint; Ctrl+C again ends the run at once.');
+		output.line('Stopping with a checkpoint; press Ctrl+C again to kill the run.');
 		await stopEngine(run, record, true);
 	};
 	const interrupted = async (count: number) => {
@@ -68,7 +68,9 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 		});
 		output.object({ kind: 'started', folder: started.folder, id: started.record.id, pid: started.record.pid });
 		if (options.detach) {
-			output.line(`Runs as process ${started.record.pid}. Follow it with reasoning-lab status, end it with stop.`);
+			output.line(
+				`Runs as process ${started.record.pid}. Follow it with reasoning-lab status, stop it with reasoning-lab stop.`,
+			);
 			return 0;
 		}
 		const end = await followRun(started.folder, output, { attempt: started.record.attempt });
@@ -81,7 +83,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 	} catch (error) {
 		if (!ended || folder === null) throw error;
 		output.object({ kind: 'ended', folder, status: 'crashed' });
-		output.line(`Ended at once. Resume it with: reasoning-lab resume ${folder}`);
+		output.line(`Killed. Resume it with: reasoning-lab resume ${folder}`);
 		return 0;
 	} finally {
 		release();
@@ -100,8 +102,8 @@ async function report(
 	if (status === 'crashed' && !stopping) {
 		throw new Failure(
 			'internal',
-			`The engine of ${folder} ended without a word at step ${record.step}.`,
-			'Look at engine.log there; resume it with reasoning-lab resume.',
+			`The engine of ${folder} exited without an error message at step ${record.step}.`,
+			'See engine.log there; resume the run with reasoning-lab resume.',
 		);
 	}
 	const took = formatClock(record.updated - record.created);

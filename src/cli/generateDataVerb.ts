@@ -89,10 +89,10 @@ export const generateDataVerb = defineVerb({
 			}
 			if (problems > 0 && spec.exports.every((kind) => (lines[kind] ?? 0) === 0)) output.line(`  ${whyNothing(spec)}`);
 			if (failed > 0) {
-				output.line(`  failed: ${formatCounted(failed, 'problem')}; the same command retries them`);
+				output.line(`  failed: ${formatCounted(failed, 'problem')}; run the same command again to retry them`);
 				for (const { message, count } of failures) output.line(printable(`    ${count}: ${message}`));
 			}
-			if (state === 'stopped') output.line('stopped; the same command goes on');
+			if (state === 'stopped') output.line('stopped; run the same command again to continue');
 			output.line(printable(folder));
 			return state === 'ended' && failed === 0 ? 0 : 1;
 		} finally {
@@ -104,8 +104,8 @@ export const generateDataVerb = defineVerb({
 
 /** No line was written. */
 function whyNothing({ keep, least }: DataSpec): string {
-	if (keep === 'all') return 'nothing was kept: no search came to a solution';
-	const missing = keep === 'best' || least !== undefined ? 'no solution has such a reward' : 'no solution is right';
+	if (keep === 'all') return 'nothing was kept: no search found a solution';
+	const missing = keep === 'best' || least !== undefined ? 'no solution has that reward' : 'no solution is correct';
 	return `nothing was kept: ${missing} (--keep all keeps every one)`;
 }
 
@@ -113,7 +113,7 @@ async function specOf(values: Values): Promise<DataSpec> {
 	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
 	const problems = (await problemsOf(values, 'training')) ?? file.problems;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No problems are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No problems given.', 'Use --dataset FILE, --task NAME or --run RUN.');
 	}
 	const { spec: _, ...search } = values;
 	const searched = file.search as Record<string, unknown> | undefined;
@@ -174,6 +174,6 @@ async function readSpec(path: string): Promise<Record<string, unknown>> {
 	const value = await readJson(dirname(path), basename(path));
 	const object = (one: unknown): one is Record<string, unknown> =>
 		typeof one === 'object' && one !== null && !Array.isArray(one);
-	if (!object(value)) throw new Failure('invalid', `${path} is no JSON object.`);
+	if (!object(value)) throw new Failure('invalid', `${path} is not a JSON object.`);
 	return object(value.spec) ? value.spec : value;
 }

@@ -58,7 +58,7 @@ export function helpText(verbs: readonly Verb[]): string {
 			),
 		]),
 		'',
-		'Every command takes --json: JSON, one object a line, and nothing else on stdout.',
+		'Every command accepts --json: JSON, one object per line, and nothing else on stdout.',
 		'Exit status: 0 success, 1 failure, 2 bad input. See reasoning-lab help COMMAND.',
 	].join('\n');
 }

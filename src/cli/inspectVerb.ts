@@ -80,17 +80,17 @@ function linesOf(inspection: Inspection): string[] {
 
 /** Said of runs that did not come to their end. */
 function progressLines({ format, progress }: Inspection): string[] {
-	if (progress === null) return ['status: unknown: the record of the run cannot be read'];
+	if (progress === null) return ['status: unknown: the run record is unreadable'];
 	const { status, step, totalSteps, error } = progress;
 	const at = totalSteps === null ? `step ${step}` : `step ${step} of ${totalSteps}`;
 	// The times of another trainer's files do not tell how it ended.
 	if (format !== ownFormat) {
 		return totalSteps !== null && step !== null && step < totalSteps
-			? [`last step: ${step} of ${totalSteps} (not all steps are there)`]
+			? [`last step: ${step} of ${totalSteps} (some steps are missing)`]
 			: [];
 	}
 	if (status !== 'crashed') return [`status: ${status}, ${at}`];
-	return [`status: crashed at ${at}: ${error ?? 'its engine ended without a message.'}`];
+	return [`status: crashed at ${at}: ${error ?? 'the engine exited without an error message.'}`];
 }
 
 function numbersText({ steps, groups, rollouts, nulls, meanReward, errored }: RolloutNumbers): string {

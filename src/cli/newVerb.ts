@@ -27,7 +27,7 @@ export const newVerb = defineVerb({
 	async run({ values, positionals, output }) {
 		const { template: id = 'starter', keep = false, replace = false } = values;
 		const template = projectTemplates.find((one) => one.id === id) as (typeof projectTemplates)[number];
-		if (keep && replace) throw new Failure('invalid', '--keep and --replace cannot be given together.', 'Choose one.');
+		if (keep && replace) throw new Failure('invalid', '--keep and --replace cannot be combined.', 'Choose one.');
 		const folder = resolve(positionals[0] as string);
 		const files = await templateFiles(templatesFolder(), template.id);
 		if (!keep && !replace) {
@@ -43,7 +43,7 @@ export const newVerb = defineVerb({
 		await copyTemplate(files, folder, replace ? 'replace' : keep ? 'keep' : 'fail');
 		const recipe = join(folder, template.recipe);
 		output.object({ folder, template: template.id, recipe, files: files.map(({ path }) => path) });
-		output.line(printable(`Made ${folder} with ${files.length} files.`));
+		output.line(printable(`Created ${folder} with ${files.length} files.`));
 		output.line(printable(`Start it: reasoning-lab run ${relative(process.cwd(), recipe) || recipe}`));
 		return 0;
 	},

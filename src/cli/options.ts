@@ -61,6 +61,6 @@ export const group = <const T extends Options>(heading: string, options: T): T =
 
 /** Options of every verb. */
 export const commonOptions = {
-	json: flag('Print JSON, one object a line, and nothing else on stdout.'),
+	json: flag('Print JSON, one object per line, and nothing else on stdout.'),
 	help: flag('Show this help.'),
 } as const satisfies Options;

@@ -56,7 +56,7 @@ export function stageLine(stage: StageView): string | null {
 		case 'finished':
 			return `${name} has finished${seconds === null ? '' : ` in ${formatClock(seconds)}`}${measured}${why === null ? '' : `: ${why}`}`;
 		case 'skipped':
-			return `${name} is skipped: ${why}`;
+			return `${name} was skipped: ${why}`;
 		case 'failed':
 			return `${name} has failed: ${why}`;
 		case 'stopped':

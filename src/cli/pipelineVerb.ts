@@ -42,11 +42,7 @@ export const pipelineVerb = defineVerb({
 		}
 		if (action === 'status') return showStatus(context, named);
 		if (named === undefined) {
-			throw new Failure(
-				'invalid',
-				`reasoning-lab pipeline ${action} needs a pipeline.`,
-				'Name its folder or its name.',
-			);
+			throw new Failure('invalid', `reasoning-lab pipeline ${action} needs a pipeline.`, 'Use its folder or its name.');
 		}
 		const folder = await findPipeline(named);
 		if (action === 'stop') return stop(context, folder);
@@ -96,7 +92,7 @@ async function stop({ output }: VerbContext, folder: string): Promise<number> {
 		// One that has ended its work may still be closing.
 		await engineReleased(folder, record, { lock: pipelineFiles.lock });
 		output.object({ folder, status: before });
-		output.line(`${folder} does not run: it is ${before}.`);
+		output.line(`${folder} is not running: it is ${before}.`);
 		return 0;
 	}
 	await stopPipeline(folder);
@@ -123,7 +119,7 @@ async function findPipeline(named: string): Promise<string> {
 	const matches = whole.length > 0 ? whole : known.filter((folder) => nameOf(basename(folder)) === named);
 	if (matches.length === 1) return matches[0] as string;
 	if (matches.length > 1) {
-		throw new Failure('invalid', `Several pipelines are called ${named}: ${matches.join(', ')}.`, 'Name the folder.');
+		throw new Failure('invalid', `Several pipelines are named ${named}: ${matches.join(', ')}.`, 'Use the folder.');
 	}
 	throw new Failure('missing', `There is no pipeline ${named}.`, 'See reasoning-lab pipeline status.');
 }

@@ -31,7 +31,7 @@ export async function problemsOf(values: Values, part: DatasetPart): Promise<Pro
 	if (named.length > 1) {
 		throw new Failure(
 			'invalid',
-			`${named.map((name) => `--${name}`).join(' and ')} cannot be given together.`,
+			`${named.map((name) => `--${name}`).join(' and ')} cannot be combined.`,
 			'Choose one of them.',
 		);
 	}
@@ -60,8 +60,8 @@ function taskOf(written: string): unknown {
 	} catch {
 		throw new Failure(
 			'invalid',
-			'--task is no JSON object.',
-			'Write it like --task \'{"task": "addition", "digits": 2}\'.',
+			'--task is not a JSON object.',
+			'Use the form --task \'{"task": "addition", "digits": 2}\'.',
 		);
 	}
 }

@@ -86,18 +86,18 @@ export function eventText(event: EventLine): string | null {
 		printable(typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 800);
 	switch (event.type) {
 		case 'stage':
-			return `stage ${text(event.name)} begins at step ${event.step}`;
+			return `stage ${text(event.name)} started at step ${event.step}`;
 		case 'stage-ended':
 			return `stage ${text(event.name)} ended at step ${event.step} (${text(event.because)})`;
 		case 'device':
-			return `computes on ${text(event.took)}`;
+			return `running on ${text(event.took)}`;
 		case 'resumed':
 			return `resumed from step ${text(event.fromStep)} (attempt ${text(event.attempt)})`;
 		case 'hyperparameters':
 			return `hyper-parameters from step ${text(event.fromStep)}: ${text(event.changes)}`;
 		case 'paused':
 			return event.because === 'rewards'
-				? `paused at step ${event.step}: go on with reasoning-lab resume, or end the run with reasoning-lab stop`
+				? `paused at step ${event.step}: continue with reasoning-lab resume, or stop with reasoning-lab stop`
 				: `paused at step ${event.step}`;
 		case 'continued':
 			return `continued at step ${event.step}`;

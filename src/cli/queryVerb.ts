@@ -53,13 +53,13 @@ export const queryVerb = defineVerb({
 			const notes = [
 				...(message === null ? [] : [message]),
 				...runs.flatMap((run) => {
-					if (run.state === 'failed') return [`${run.run} could not be read: ${run.message}`];
+					if (run.state === 'failed') return [`Cannot read ${run.run}: ${run.message}`];
 					if (run.skipped === 0) return [];
 					const records = formatCounted(run.skipped, 'record');
 					return [`${run.run}: ${records} could not be read (${run.message}).`];
 				}),
-				...(cut ? ['Not all folders were looked at for runs.'] : []),
-				...(table.truncated ? [`There are more rows than ${table.rows.length}; --limit asks for more.`] : []),
+				...(cut ? ['Not all folders were searched for runs.'] : []),
+				...(table.truncated ? [`There are more rows than ${table.rows.length}; use --limit for more.`] : []),
 			];
 			if (output.json) {
 				const { columns, rows, truncated, millis } = table;

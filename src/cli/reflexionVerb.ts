@@ -68,7 +68,7 @@ export const reflexionVerb = defineVerb({
 				'invalid',
 				begun.length === 0
 					? 'reasoning-lab reflexion needs a question.'
-					: 'Only one of a question, --continue and --from fits.',
+					: 'Use only one of a question, --continue and --from.',
 				'See reasoning-lab help reflexion.',
 			);
 		}
@@ -90,15 +90,15 @@ async function requireRoom(report: string, force: boolean): Promise<void> {
 	if (there !== null && (!force || !there.isFile())) {
 		throw new Failure(
 			'exists',
-			`${report} is there already.`,
+			`${report} already exists.`,
 			there.isFile() ? 'Add --force to replace it.' : 'Choose another name.',
 		);
 	}
 	if (!(await lstat(dirname(report)).catch(() => null))?.isDirectory()) {
 		throw new Failure(
 			'missing',
-			`There is no folder ${dirname(report)} for the report.`,
-			'Make it, or choose another.',
+			`The report folder ${dirname(report)} does not exist.`,
+			'Create it, or choose another.',
 		);
 	}
 }
@@ -171,8 +171,8 @@ function requireResearch(log: string, events: readonly TreeEvent[]): void {
 	if (start?.t !== 'start' || start.strategy === 'reflexion') return;
 	throw new Failure(
 		'invalid',
-		`${log} is no log of a research: its strategy is ${start.strategy}.`,
-		'See reasoning-lab tree, or let it go on by reasoning-lab search --continue.',
+		`${log} is not a research log: its strategy is ${start.strategy}.`,
+		'See reasoning-lab tree, or continue it with reasoning-lab search --continue.',
 	);
 }
 
@@ -196,7 +196,7 @@ function webKey({ web, 'web-key-variable': variable }: Values): Record<string, s
 	if (variable === undefined) return {};
 	const key = process.env[variable];
 	if (web === undefined || !URL.canParse(web)) {
-		throw new Failure('invalid', '--web-key-variable is the key of a search server.', 'Name its address with --web.');
+		throw new Failure('invalid', '--web-key-variable is for the key of a search server.', 'Set its URL with --web.');
 	}
 	if (!key) throw new Failure('missing', `The environment variable ${variable} is not set.`, 'Set it to the key.');
 	const keys = { ...apiKeysOf(process.env), [new URL(web).origin]: key };
@@ -215,8 +215,8 @@ function toolOf(written: string): ToolSpec {
 	}
 	throw new Failure(
 		'invalid',
-		`--tools has "${written}", which is no tool.`,
-		'Write a list of workspace, workspace=FOLDER, dataset=FILE, calculator, code, code=javascript; a search server goes with --web URL.',
+		`--tools has "${written}", which is not a tool.`,
+		'Use a list of workspace, workspace=FOLDER, dataset=FILE, calculator, code, code=javascript; for a search server use --web URL.',
 	);
 }
 

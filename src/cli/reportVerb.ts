@@ -35,7 +35,7 @@ export const reportVerb = defineVerb({
 			const options = { now: Date.now() / 1000, signal: interrupt.signal };
 			const part: ReportPart = values.part ?? 'all';
 			if (positionals.length > 1 && part !== 'all') {
-				throw new Failure('invalid', '--part is for one run, and several are named.', 'Name one, or leave --part out.');
+				throw new Failure('invalid', '--part is for one run, and several are given.', 'Pass one, or leave out --part.');
 			}
 			const report =
 				positionals.length > 1

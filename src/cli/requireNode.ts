@@ -12,6 +12,6 @@ export function requireNode(verb: string, node: string = process.versions.node):
 	throw new Failure(
 		'version',
 		`reasoning-lab ${verb} needs Node 22.18 or newer, and this is Node ${node} (${process.execPath}).`,
-		'Install a newer Node, or run it with one that is there.',
+		'Install a newer Node, or run it with another installed one.',
 	);
 }

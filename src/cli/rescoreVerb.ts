@@ -47,7 +47,7 @@ export function parseSteps(text: string | undefined): { first: number; last: num
 	const first = Number(match?.[1]);
 	const last = Number(match?.[2] ?? match?.[1]);
 	if (match && first <= last) return { first, last };
-	throw new Failure('invalid', `--steps is "${text}", which is no range of steps.`, 'Write it like --steps 10-20.');
+	throw new Failure('invalid', `--steps is "${text}", which is not a range of steps.`, 'Use the form --steps 10-20.');
 }
 
 const valueText = (value: RescoreDifference['recorded']) =>
@@ -71,6 +71,6 @@ function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescori
 		...(examples.length === 0 ? [] : ['', ...examples]),
 		...(more > 0 ? [`and ${more} more`] : []),
 		...remarks,
-		...(equal ? ['Every value is the one that the run recorded.'] : []),
+		...(equal ? ['All values match the recorded ones.'] : []),
 	];
 }

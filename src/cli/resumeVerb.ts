@@ -32,7 +32,7 @@ export const resumeVerb = defineVerb({
 		if (step === null && Object.keys(changes).length > 0) {
 			throw new Failure(
 				'invalid',
-				'A run resumes with the recipe that it began with, so nothing of it can be changed.',
+				'A run resumes with its original recipe, which cannot be changed.',
 				'Add --checkpoint STEP to start a new run from a checkpoint.',
 			);
 		}

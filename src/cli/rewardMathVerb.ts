@@ -39,7 +39,7 @@ export const rewardMathVerb = defineVerb({
 			if (positionals.length > 0) {
 				throw new Failure(
 					'invalid',
-					'--pairs takes its answers from the file alone.',
+					'--pairs reads answers only from the file.',
 					'See reasoning-lab help reward-math.',
 				);
 			}
@@ -94,7 +94,7 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 	const info = await stat(path).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${path}`);
 	});
-	if (!info.isFile()) throw new Failure('invalid', `${path} is not a file.`, 'Name a JSONL file of pairs.');
+	if (!info.isFile()) throw new Failure('invalid', `${path} is not a file.`, 'Use a JSONL file of pairs.');
 	const splitter = new LineSplitter();
 	let line = 0;
 	let bad = 0;
@@ -104,7 +104,7 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 		const pair = v.safeParse(pairSchema, parseLine(bytes));
 		if (!pair.success) {
 			bad++;
-			print({ value: null, reason: `Line ${line} is no pair {"gold", "prediction"}.` });
+			print({ value: null, reason: `Line ${line} is not a pair {"gold", "prediction"}.` });
 			return;
 		}
 		const { gold, prediction } = pair.output;

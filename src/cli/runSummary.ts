@@ -42,7 +42,7 @@ export async function summarizeRun(folder: string): Promise<RunSummary> {
 	if (start === undefined || end === undefined || end.step <= start.step) {
 		throw new Failure(
 			'missing',
-			`${folder} has no held-out evaluations before and after GRPO updates, so there is nothing to sum up.`,
+			`${folder} has no held-out evaluations before and after GRPO updates, so there is nothing to summarize.`,
 			'Let the run finish its grpo stage.',
 		);
 	}

@@ -43,7 +43,7 @@ export const runVerb = defineVerb({
 		const recipe = positionals[0] as string;
 		if ((await readPipelineFile(recipe, changes)) !== null) {
 			if (values.summary) {
-				throw new Failure('invalid', '--summary is of one run, and this recipe is a pipeline.', 'Leave it out.');
+				throw new Failure('invalid', '--summary is for a single run, but this recipe is a pipeline.', 'Leave it out.');
 			}
 			return foregroundPipeline({
 				output,

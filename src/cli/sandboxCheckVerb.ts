@@ -59,5 +59,5 @@ function table({ attempts, held, failed, skipped, untried, durationMs }: Isolati
 		];
 	});
 	const rest = `${untried === 0 ? '' : `, ${untried} not tried`}${skipped === 0 ? '' : `, ${skipped} skipped`}`;
-	return [...lines, '', `${held} held, ${failed} did not${rest} (${(durationMs / 1000).toFixed(1)} s)`];
+	return [...lines, '', `${held} blocked, ${failed} not blocked${rest} (${(durationMs / 1000).toFixed(1)} s)`];
 }

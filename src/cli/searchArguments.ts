@@ -104,8 +104,8 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 		if (otherwise !== undefined) return decodeOrThrow(policySpecSchema, otherwise, 'The policy');
 		throw new Failure(
 			'invalid',
-			'No policy is named.',
-			'Name one: --policy RUN (reasoning-lab status lists them), a script, or http://HOST/v1.',
+			'No policy given.',
+			'Use --policy with a run (reasoning-lab status lists them), a script, or http://HOST/v1.',
 		);
 	}
 	if (named.trimStart().startsWith('{')) {
@@ -119,8 +119,8 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 	if (/\.jsonl?$/.test(named)) {
 		throw new Failure(
 			'missing',
-			`There is no file ${path}.`,
-			'--policy names a script, a run, a checkpoint or a server.',
+			`The file ${path} does not exist.`,
+			'--policy takes a script, a run, a checkpoint or a server.',
 		);
 	}
 	return runOf(named);
@@ -136,8 +136,8 @@ async function serverOf(address: string, values: PolicyValues): Promise<PolicySp
 	if (url === null) {
 		throw new Failure(
 			'invalid',
-			`--policy is "${address}", which is no URL.`,
-			'Write it like http://127.0.0.1:8000/v1.',
+			`--policy is "${address}", which is not a URL.`,
+			'Use the form http://127.0.0.1:8000/v1.',
 		);
 	}
 	const named = values.model ?? decodeURIComponent(url.hash.slice(1));
@@ -179,7 +179,7 @@ async function onlyModel(server: PolicySpecOf<'openai'>): Promise<string> {
 		models.length === 0
 			? `${server.baseUrl} lists no models.`
 			: `${server.baseUrl} has ${models.length} models: ${names}${models.length > mostNamed ? ', ...' : ''}.`,
-		'Name one with --model NAME.',
+		'Choose one with --model NAME.',
 	);
 }
 
@@ -210,8 +210,8 @@ async function runOf(named: string): Promise<PolicySpec> {
 		'missing',
 		`${run} has no complete checkpoint${which === 'newest' ? '' : ` "${which}"`}.`,
 		checkpoints.length === 0
-			? 'Let it run until its first checkpoint.'
-			: `It has those of the steps ${checkpoints.map(({ step }) => step).join(', ')}.`,
+			? 'Wait for its first checkpoint.'
+			: `Available steps: ${checkpoints.map(({ step }) => step).join(', ')}.`,
 	);
 }
 
@@ -223,8 +223,8 @@ export async function scorerOf(written: string, option: string): Promise<ScorerS
 	if (match === null) {
 		throw new Failure(
 			'invalid',
-			`${option} is "${written}", which is no scorer.`,
-			`Write one of ${plainScorers.join(', ')}, reward:NAME or gold:NAME.`,
+			`${option} is "${written}", which is not a scorer.`,
+			`Use one of ${plainScorers.join(', ')}, reward:NAME or gold:NAME.`,
 		);
 	}
 	const gold = /(^|:)gold:/.test(written.slice(0, written.length - (match[2] as string).length));
@@ -236,7 +236,7 @@ async function rewardOf(name: string): Promise<string | Record<string, unknown>>
 	if (!/\.reward\.(ts|js|mjs|py)$/.test(file)) return name;
 	const path = resolve(file);
 	if (!(await lstat(path).catch(() => null))?.isFile())
-		throw new Failure('missing', `There is no reward file ${path}.`);
+		throw new Failure('missing', `The reward file ${path} does not exist.`);
 	return reward === undefined ? { file: path } : { file: path, name: reward };
 }
 
@@ -253,8 +253,8 @@ export function budgetOf(written: string, option = '--budget'): SearchBudget {
 		if (match === null) {
 			throw new Failure(
 				'invalid',
-				`${option} is "${written}", which is no budget.`,
-				`Write it like ${option} tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).`,
+				`${option} is "${written}", which is not a budget.`,
+				`Use the form ${option} tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).`,
 			);
 		}
 		budget[match[1] as string] = Number(match[2]);
@@ -267,7 +267,7 @@ export function paramsOf(written: readonly string[]): Record<string, unknown> {
 	return Object.fromEntries(
 		written.map((entry) => {
 			const at = entry.indexOf('=');
-			if (at < 1) throw new Failure('invalid', `--param is "${entry}".`, 'Write it like --param n=16.');
+			if (at < 1) throw new Failure('invalid', `--param is "${entry}".`, 'Use the form --param n=16.');
 			return [entry.slice(0, at).trim(), paramValue(entry.slice(at + 1))];
 		}),
 	);
@@ -299,5 +299,5 @@ function parsed(written: string, option: string): Record<string, unknown> {
 		throw new Failure('invalid', `${option} is not JSON: ${(error as Error).message}.`);
 	}
 	if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-	throw new Failure('invalid', `${option} is no JSON object.`);
+	throw new Failure('invalid', `${option} is not a JSON object.`);
 }

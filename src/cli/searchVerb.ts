@@ -81,8 +81,8 @@ function requireNoProblem(values: Values, text: string | undefined): void {
 	if (wrong.length === 0) return;
 	throw new Failure(
 		'invalid',
-		`${wrong.join(' and ')} cannot be given with --continue: the log has its own.`,
-		'Leave out what the log has, or name all anew with --policy or --spec.',
+		`${wrong.join(' and ')} cannot be combined with --continue: the log has its own.`,
+		'Leave out what the log has, or set everything again with --policy or --spec.',
 	);
 }
 
@@ -159,7 +159,7 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 		...totals,
 	});
 	const verdict = correct === null ? '' : correct ? '  (right)' : '  (wrong)';
-	const bound = isOracle(session) ? '  chosen by the gold answer: an upper bound, no result' : '';
+	const bound = isOracle(session) ? '  chosen by the gold answer: an upper bound, not a result' : '';
 	output.line(printable(`Answer: ${outcome.answer ?? 'none'}${verdict}${bound}`));
 	const used = [
 		formatCounted(totals.nodes, 'node'),
@@ -192,10 +192,8 @@ export async function problemOf(values: ProblemValues, text: string | undefined,
 	if ((text === undefined) === (values.dataset === undefined)) {
 		throw new Failure(
 			'invalid',
-			text === undefined
-				? `reasoning-lab ${verb} needs a problem.`
-				: 'A problem and --dataset cannot be given together.',
-			text === undefined ? 'Write it, or name a row: --dataset FILE --row 1.' : 'Choose one of them.',
+			text === undefined ? `reasoning-lab ${verb} needs a problem.` : 'A problem and --dataset cannot be combined.',
+			text === undefined ? 'Pass it, or select a row: --dataset FILE --row 1.' : 'Choose one of them.',
 		);
 	}
 	const answer = values.answer ?? null;

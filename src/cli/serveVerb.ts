@@ -111,9 +111,11 @@ export const serveVerb = defineVerb({
 					strategies,
 					token: made,
 				});
-				output.line(printable(`${model} listens on ${url}, searching by ${spec.strategy}. Ctrl+C ends it.`));
+				output.line(
+					printable(`${model} is listening on ${url}, searching with ${spec.strategy}. Press Ctrl+C to stop.`),
+				);
 				if (made !== null) output.line(`Token: ${made}`);
-				if (secret === null) output.line('Whoever can reach the port may use it: no token is asked for.');
+				if (secret === null) output.line('No token is required: anyone who can reach the port can use it.');
 				await new Promise<void>((resolve, reject) => {
 					interrupted = (count) => server.close(count > 1 ? 0 : graceMs).then(resolve, reject);
 					if (interrupt.signal.aborted) interrupted(1);
@@ -141,7 +143,7 @@ async function tokenOf(values: {
 	}
 	if (values['no-token']) {
 		if (values.token !== undefined) {
-			throw new Failure('invalid', '--token and --no-token cannot be given together.', 'Choose one of them.');
+			throw new Failure('invalid', '--token and --no-token cannot be combined.', 'Choose one of them.');
 		}
 		return null;
 	}
@@ -149,8 +151,8 @@ async function tokenOf(values: {
 	if (token === undefined || /^\S{8,}$/.test(token)) return token;
 	throw new Failure(
 		'invalid',
-		'The token is too short, or has blanks.',
-		'Choose at least 8 characters without blanks.',
+		'The token is too short or contains spaces.',
+		'Use at least 8 characters without spaces.',
 	);
 }
 

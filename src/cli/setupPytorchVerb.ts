@@ -79,8 +79,8 @@ export const setupPytorchVerb = defineVerb({
 				state.kind === 'ready' ? choices.extras.filter((extra) => !state.record.extras.includes(extra)) : [];
 			if (state.kind === 'ready' && state.outdated.length === 0 && missing.length === 0 && !values.again) {
 				output.object({ kind: 'ready', python: state.python, environment: state.record });
-				output.line(`It is set up already: ${state.python}`);
-				output.line('reasoning-lab doctor looks at it; --again makes it anew.');
+				output.line(`Already set up: ${state.python}`);
+				output.line('Check it with reasoning-lab doctor, or recreate it with --again.');
 				return 0;
 			}
 			return await setUp(choices, output);
@@ -121,7 +121,7 @@ async function remove(folder: ManagedFolder, output: CliOutput): Promise<number>
 	const left = await removeEnvironment(folder);
 	output.object({ kind: 'removed', folder: folder.path, left });
 	output.line(`Removed from ${folder.path}.`);
-	if (left.length > 0) output.line(`In use by running programs and left: ${left.join(', ')}`);
+	if (left.length > 0) output.line(`Not removed because running programs use it: ${left.join(', ')}`);
 	return 0;
 }
 
@@ -130,6 +130,6 @@ function showPlan(plan: SetupPlan, output: CliOutput): void {
 	output.object({ kind: 'plan', ...rest, build, commands: commands.map(({ title }) => title) });
 	output.line(`${planSentence(plan)}.`);
 	output.line(`Into ${plan.folder}`);
-	if (plan.diskBytes > 5e9) output.line(`${formatBytes(plan.diskBytes)} take a while.`);
+	if (plan.diskBytes > 5e9) output.line(`Installing ${formatBytes(plan.diskBytes)} takes a while.`);
 	for (const note of plan.notes) output.line(printable(`Note: ${note}`));
 }

@@ -42,7 +42,7 @@ export const slurmVerb = defineVerb({
 		if (onProcessor && askedGpus !== undefined && askedGpus > 0) {
 			throw new Failure(
 				'invalid',
-				`The recipe trains on the processor ("device": "cpu"), so the ${askedGpus} GPUs of --gpus-per-node would stand idle.`,
+				`The recipe trains on the CPU ("device": "cpu"), so the ${askedGpus} GPUs of --gpus-per-node would be idle.`,
 				'Leave it out, or add --set device=cuda.',
 			);
 		}

@@ -47,9 +47,9 @@ export const solveVerb = defineVerb({
 
 function whyNone(stop: StopReason, nodes: number): string {
 	if (stop === 'complete' || stop === 'solved' || stop === 'exhausted') {
-		return nodes === 0 ? 'the policy wrote nothing.' : 'no completion states one between its answer tags.';
+		return nodes === 0 ? 'the policy returned no text.' : 'no completion has one between its answer tags.';
 	}
 	return stop === 'stopped'
 		? 'stopped before there was one.'
-		: `the budget of ${stop} was used up before there was one.`;
+		: `the ${stop} budget was exhausted before there was one.`;
 }

@@ -28,7 +28,11 @@ export async function stopEngine(folder: string, record: RunRecord, checkpoint: 
 export async function endEngineNow(folder: string, record: RunRecord): Promise<void> {
 	const identity = await engineProcess(folder, record);
 	if (identity === null) {
-		throw new Failure('unavailable', `No engine of ${folder} is known to this user.`, 'It may run on another machine.');
+		throw new Failure(
+			'unavailable',
+			`No engine of ${folder} was found for this user.`,
+			'It may run on another machine.',
+		);
 	}
 	const started = await descendantsOf(identity.pid);
 	process.kill(identity.pid, 'SIGKILL');
@@ -37,7 +41,7 @@ export async function endEngineNow(folder: string, record: RunRecord): Promise<v
 	if (left === undefined) return;
 	throw new Failure(
 		'timeout',
-		`The engine of ${folder} has ended, but process ${left.pid}, which it started, is still running.`,
+		`The engine of ${folder} has exited, but process ${left.pid}, which it started, is still running.`,
 		'Kill it with the tools of your system.',
 	);
 }

@@ -25,7 +25,7 @@ export const stopVerb = defineVerb({
 				await endEngineNow(folder, record);
 			});
 			output.object({ folder, status, step: record.step });
-			output.line(`${folder} does not run: it is ${status}.`);
+			output.line(`${folder} is not running: it is ${status}.`);
 			return 0;
 		}
 		if (values.now) await endEngineNow(folder, record);

@@ -58,8 +58,8 @@ async function readText(path: string, name: string): Promise<string> {
 		if (stat.size > transcriptLimits.characters) {
 			throw new Failure(
 				'unsupported',
-				`${name} has ${formatCount(stat.size)} bytes; up to ${formatCount(transcriptLimits.characters)} are read.`,
-				'Cut the conversation that you want to check into a file of its own.',
+				`${name} has ${formatCount(stat.size)} bytes; the limit is ${formatCount(transcriptLimits.characters)}.`,
+				'Save the conversation you want to check as a separate file.',
 			);
 		}
 		const bytes = await handle.readFile();
@@ -76,6 +76,6 @@ function linesOf(transcript: Transcript, findings: readonly Finding[], several: 
 			? 'no token counts'
 			: `${formatCount(prompt)} + ${formatCount(completion)} = ${formatCount(total)} tokens`;
 	const head = `${several ? `${transcript.title}: ` : ''}${transcript.messages.length} messages, ${transcript.links.length} calls, ${tokens}`;
-	if (findings.length === 0) return [head, '  Nothing looks wrong.'];
+	if (findings.length === 0) return [head, '  No problems found.'];
 	return [head, ...findings.map(({ severity, title, text }) => `  ${severity}: ${title}. ${text}`)];
 }

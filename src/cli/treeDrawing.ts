@@ -27,7 +27,7 @@ export function treeDrawing(tree: SearchTree, best: readonly number[], columns: 
 		const drawn = all.filter((id) => shown.has(id));
 		const hidden = all.filter((id) => !shown.has(id));
 		if (hidden.length > 0) {
-			const deeper = hidden.some((id) => children(id).length > 0) ? ' with what is below' : '';
+			const deeper = hidden.some((id) => children(id).length > 0) ? ' with descendants' : '';
 			open.push(`${root ? '' : `${below}└─ `}… ${hidden.length} more${deeper}`);
 		}
 		for (const [i, id] of [...drawn.entries()].reverse()) {

@@ -29,7 +29,7 @@ export const treeVerb = defineVerb({
 			throw new Failure(
 				'invalid',
 				`${basename(path)} has ${length === 1 ? 'one tree' : `${length} trees`}, and --tree is ${number}.`,
-				`Write --tree with a number from 1 to ${length}.`,
+				`Use --tree with a number from 1 to ${length}.`,
 			);
 		}
 		const tree = treeOf(chosen);
@@ -62,7 +62,7 @@ function searchLines({ events }: ReadTree): string[] {
 	if (start?.t !== 'start' || start.foreign !== undefined) return [];
 	const end = events.findLast(({ t }) => t === 'end' || t === 'resume');
 	const line = `${start.strategy}, policy ${start.policy.name}`;
-	if (end?.t !== 'end') return [`${line}; has not ended`];
+	if (end?.t !== 'end') return [`${line}; not finished`];
 	const verdict = end.correct === true ? ' (right)' : end.correct === false ? ' (wrong)' : '';
 	return [
 		`${line}; answer ${end.answer ?? 'none'}${verdict}; ended: ${end.stop}; ${formatCounted(end.tokens, 'token')}`,

@@ -59,7 +59,7 @@ export const verifyVerb = defineVerb({
 			});
 			if (plan.rows.length + plan.cases.length === 0 && (values.dataset ?? values.cases) !== undefined) {
 				const named = values.dataset ?? values.cases;
-				throw new Failure('invalid', `${named} has nothing to verify on. ${plan.remarks.join(' ')}`.trim());
+				throw new Failure('invalid', `${named} has no rows to verify on. ${plan.remarks.join(' ')}`.trim());
 			}
 			const { verifications } = await verifier.verify(plan, verifier.open(plan), {
 				signal,
@@ -87,9 +87,13 @@ export const verifyVerb = defineVerb({
 async function requireReward(file: string): Promise<void> {
 	const info = await stat(file).catch(() => null);
 	if (!/\.reward\.(?:ts|js|mjs|py)$/.test(file)) {
-		throw new Failure('invalid', `${file} is no reward file.`, 'Name a *.reward.ts, *.reward.js or *.reward.py file.');
+		throw new Failure(
+			'invalid',
+			`${file} is not a reward file.`,
+			'Use a *.reward.ts, *.reward.js or *.reward.py file.',
+		);
 	}
-	if (!info?.isFile()) throw new Failure('missing', `There is no reward file ${file}.`, 'Correct the path.');
+	if (!info?.isFile()) throw new Failure('missing', `The reward file ${file} does not exist.`, 'Fix the path.');
 }
 
 async function whatOf(values: { dataset?: string; run?: string; cases?: string }): Promise<WhatToVerify> {
@@ -97,7 +101,7 @@ async function whatOf(values: { dataset?: string; run?: string; cases?: string }
 	if (given.length > 1) {
 		throw new Failure(
 			'invalid',
-			`${given.map((name) => `--${name}`).join(' and ')} cannot be given together.`,
+			`${given.map((name) => `--${name}`).join(' and ')} cannot be combined.`,
 			'Choose one of them.',
 		);
 	}
@@ -161,7 +165,7 @@ function closingLines(plan: VerificationPlan, verifications: readonly Verificati
 		failed.length > 0
 			? [`Failed: ${failed.join(', ')}.`]
 			: plan.caseFaults.length > 0
-				? ['Failed: there are lines that are no cases.']
+				? ['Failed: some lines are not valid cases.']
 				: [];
 	return [...data, ...remarks, ...verdict];
 }

@@ -1,4 +1,4 @@
-import { formatClock } from '../base/format.ts';
+import { formatClock, formatCounted } from '../base/format.ts';
 import type { ProblemFault } from '../search/problemSet.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 
@@ -38,7 +38,7 @@ export class WorkTold<P> {
 		this.#faults++;
 		this.#output.object({ kind: 'fault', line, message });
 		if (this.#faults > mostFaults) return;
-		this.#output.line(printable(`${this.#noun} ${line} is left out: it ${message}.`));
+		this.#output.line(printable(`Skipped ${this.#noun} ${line}: it ${message}.`));
 	};
 
 	readonly progress = (progress: P): void => {
@@ -53,6 +53,6 @@ export class WorkTold<P> {
 
 	end(): void {
 		if (this.#output.isTerminal) this.#output.draw('\r\x1b[K');
-		if (this.#faults > mostFaults) this.#output.line(`left out: ${this.#faults} ${this.#noun}s`);
+		if (this.#faults > mostFaults) this.#output.line(`skipped: ${formatCounted(this.#faults, this.#noun)}`);
 	}
 }

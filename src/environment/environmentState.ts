@@ -29,7 +29,7 @@ export function changedPins(then: readonly string[], now: readonly string[]): st
 	const before = new Map(then.map(pinOf).map(({ name, version }) => [name, version]));
 	return now.map(pinOf).flatMap(({ name, version }) => {
 		if (before.get(name) === version && before.has(name)) return [];
-		const from = before.has(name) ? (before.get(name) ?? 'any version') : 'not there';
+		const from = before.has(name) ? (before.get(name) ?? 'any version') : 'missing';
 		return [`${name} ${from} -> ${version ?? 'any version'}`];
 	});
 }

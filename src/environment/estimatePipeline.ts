@@ -52,7 +52,7 @@ export async function estimatePipeline(
 		const { name, type } = stage;
 		const minutes = typeof stage.minutes === 'number' ? stage.minutes : null;
 		if (isRunnerStage(type)) {
-			const reason = 'It samples from the policy, which takes less than to train it.';
+			const reason = 'It samples from the policy, which needs less memory than training.';
 			stages.push({ name, type, minutes, estimate: null, reason });
 			continue;
 		}
@@ -69,7 +69,7 @@ export async function estimatePipeline(
 	}
 	const known = stages.flatMap(({ name, estimate }) => (estimate === null ? [] : [{ name, estimate }]));
 	if (known.length === 0) {
-		throw failure ?? new Failure('unsupported', `No stage of ${pipeline.name} trains.`, 'Add one that does.');
+		throw failure ?? new Failure('unsupported', `No stage of ${pipeline.name} trains.`, 'Add a training stage.');
 	}
 	const largest = known.reduce((a, b) => (b.estimate.total > a.estimate.total ? b : a));
 	const training = stages.filter(({ type }) => !isRunnerStage(type));

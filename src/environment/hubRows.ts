@@ -44,7 +44,7 @@ export async function downloadHubRows(
 	{ python, rows, out, signal, onProgress, environment = {} }: HubRowsOptions,
 ): Promise<{ readonly rows: number; readonly whole: boolean }> {
 	if (!hasHubDatasetForm(id)) {
-		throw new Failure('invalid', `"${id.slice(0, 200)}" is no id of a dataset on the hub.`, 'It is like openai/gsm8k.');
+		throw new Failure('invalid', `"${id.slice(0, 200)}" is not a Hub dataset id.`, 'Use the form openai/gsm8k.');
 	}
 	for (const [what, name] of [
 		['configuration', config],
@@ -81,8 +81,8 @@ export async function downloadHubRows(
 			const last = stderr.trim().split('\n').at(-1) ?? '';
 			throw new Failure(
 				last.includes('ModuleNotFoundError') ? 'missing' : 'internal',
-				`The dataset ${id} could not be read: ${last.slice(0, 300) || `${python} ended with ${code}`}.`,
-				'Doctor says what the Python environment lacks.',
+				`Cannot read the dataset ${id}: ${last.slice(0, 300) || `${python} exited with ${code}`}.`,
+				'Run Doctor to see what the Python environment lacks.',
 			);
 		}
 		await rename(aside, out).catch((error: unknown) => {

@@ -106,13 +106,17 @@ export class LocalCluster {
 	 */
 	async start({ python, address, nodeFolder, signal }: ClusterStart): Promise<void> {
 		const port = localPort(address);
-		if (port === null) throw new Failure('invalid', `${address} is not an address of this machine.`);
+		if (port === null) throw new Failure('invalid', `${address} is not an address on this machine.`);
 		const before = await this.running();
 		if (before !== null) {
-			throw new Failure('invalid', `A cluster that was started here runs at ${before}.`, 'Use it, or stop it first.');
+			throw new Failure(
+				'invalid',
+				`A cluster started here is already running at ${before}.`,
+				'Use it, or stop it first.',
+			);
 		}
 		if (await listensAt(address)) {
-			throw new Failure('invalid', `Something listens at ${address} already.`, 'Choose another port in "ray.address".');
+			throw new Failure('invalid', `${address} is already in use.`, 'Choose another port in "ray.address".');
 		}
 		await ensureFolder(this.#folder);
 		await rm(this.log, { force: true });
@@ -173,7 +177,7 @@ export class LocalCluster {
 
 	async #remember(pid: number, marker: string, address: string): Promise<void> {
 		const start = await processStart(pid);
-		if (start === null) throw new Failure('unavailable', 'Ray ended right after its start.');
+		if (start === null) throw new Failure('unavailable', 'Ray exited right after it started.');
 		const { host } = await ownIdentity();
 		const record: ClusterRecord = {
 			...{ format: 1, host, boot: await bootId(), pid, processStart: start, marker, address },

@@ -88,7 +88,7 @@ async function checkFree(path: string, replace: boolean): Promise<void> {
 	if (info === null || (replace && info.isFile())) return;
 	throw new Failure(
 		'exists',
-		`${path} is there already.`,
-		info.isFile() ? 'Name another file, or say that it is to be replaced.' : 'Choose another file.',
+		`${path} already exists.`,
+		info.isFile() ? 'Choose another file, or allow replacing it.' : 'Choose another file.',
 	);
 }

@@ -24,7 +24,7 @@ async function openBelow(folder: string, path: string): Promise<FileHandle> {
 	const flags = constants.O_RDONLY | constants.O_NOFOLLOW | (constants.O_NONBLOCK ?? 0);
 	return open(join(within, name), flags).catch((error: unknown) => {
 		if ((error as { code?: unknown }).code !== 'ELOOP') throw Failure.from(error, `Cannot read ${path}`);
-		throw new Failure('invalid', `${path} is not a regular file, so it is not read.`);
+		throw new Failure('invalid', `${path} is not a regular file, so it was not read.`);
 	});
 }
 
@@ -48,7 +48,7 @@ export class OpenedFile {
 		const handle = await openBelow(folder, path);
 		try {
 			const stat = await handle.stat({ bigint: true });
-			if (!stat.isFile()) throw new Failure('invalid', `${path} is not a regular file, so it is not read.`);
+			if (!stat.isFile()) throw new Failure('invalid', `${path} is not a regular file, so it was not read.`);
 			const { dev, ino, size, mtimeNs, mtimeMs } = stat;
 			return new OpenedFile(handle, Number(size), Number(mtimeMs), `${dev}-${ino}-${size}-${mtimeNs}`);
 		} catch (error) {

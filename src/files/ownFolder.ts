@@ -15,15 +15,15 @@ export const linkMarker = '.reasoning-lab';
 export async function requireInside(base: string, ...parts: string[]): Promise<string> {
 	let path = base;
 	for (const part of parts.flatMap((one) => one.split(/[\\/]/))) {
-		if (part === '' || part === '.' || part === '..') throw new Failure('internal', `"${part}" names no folder.`);
+		if (part === '' || part === '.' || part === '..') throw new Failure('internal', `"${part}" is not a folder name.`);
 		path = join(path, part);
 		const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
 			if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
-			throw Failure.from(error, `Cannot look at ${path}`);
+			throw Failure.from(error, `Cannot inspect ${path}`);
 		});
 		if (found === null || found.isDirectory()) continue;
 		if (!found.isSymbolicLink()) {
-			throw new Failure('invalid', `${path} is not a folder, so nothing is written there.`, 'Move it away.');
+			throw new Failure('invalid', `${path} is not a folder, so nothing was written.`, 'Move it away.');
 		}
 		await requireMarked(path);
 	}
@@ -35,7 +35,7 @@ async function requireMarked(link: string): Promise<void> {
 	if (target === null || !(await stat(target)).isDirectory()) {
 		throw new Failure(
 			'invalid',
-			`${link} is a link that leads to no folder, so nothing is written there.`,
+			`${link} is a link that does not lead to a folder, so nothing was written.`,
 			'Remove it.',
 		);
 	}
@@ -51,7 +51,7 @@ async function requireMarked(link: string): Promise<void> {
 	}
 	throw new Failure(
 		'invalid',
-		`${link} is a link to ${target}, which holds other files, so nothing is written there.`,
-		`If the link is yours, make an empty file ${linkMarker} in ${basename(target)}; else replace the link by a folder.`,
+		`${link} is a link to ${target}, which contains other files, so nothing was written.`,
+		`If the link is yours, create an empty file ${linkMarker} in ${basename(target)}; otherwise replace the link with a folder.`,
 	);
 }

@@ -25,7 +25,7 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 		});
 		const last = i === parts.length - 1;
 		if (last ? !stat.isFile() : !stat.isDirectory()) {
-			throw new Failure('invalid', `${path} is not a ${last ? 'regular file' : 'folder'}, so it is not read.`);
+			throw new Failure('invalid', `${path} is not a ${last ? 'regular file' : 'folder'}, so it was not read.`);
 		}
 	}
 	let handle: FileHandle;
@@ -38,7 +38,7 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 	const stat = await handle.stat();
 	if (stat.isFile()) return handle;
 	await handle.close();
-	throw new Failure('invalid', `${path} is not a regular file, so it is not read.`);
+	throw new Failure('invalid', `${path} is not a regular file, so it was not read.`);
 }
 
 /**
@@ -50,8 +50,7 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 export async function openNamed(path: string, what = path, flags: number = constants.O_RDONLY): Promise<FileHandle> {
 	const handle = await open(path, flags | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		const { code } = error as { code?: unknown };
-		if (code === 'ENOENT')
-			throw new Failure('missing', `${what} does not exist.`, 'Correct the path.', { cause: error });
+		if (code === 'ENOENT') throw new Failure('missing', `${what} does not exist.`, 'Fix the path.', { cause: error });
 		// A socket.
 		if (code === 'ENXIO') throw notRegular(what);
 		throw Failure.from(error, `${what} cannot be read`);
@@ -66,7 +65,7 @@ export async function openNamed(path: string, what = path, flags: number = const
 }
 
 function notRegular(what: string): Failure {
-	return new Failure('invalid', `${what} is not a regular file, so it is not read.`, 'Name a file.');
+	return new Failure('invalid', `${what} is not a regular file, so it was not read.`, 'Use a file.');
 }
 
 /**
@@ -80,11 +79,7 @@ export async function openToAppend(path: string): Promise<FileHandle> {
 	});
 	if ((await handle.stat()).isFile()) return handle;
 	await handle.close();
-	throw new Failure(
-		'invalid',
-		`${path} is not a regular file, so nothing is written there.`,
-		'Remove it, then try again.',
-	);
+	throw new Failure('invalid', `${path} is not a regular file, so nothing was written.`, 'Remove it, then try again.');
 }
 
 /** A whole file that a person or a recipe names. Fails as `openNamed`, and with `unsupported` where it is larger. */
@@ -96,7 +91,7 @@ export async function readNamed(
 	try {
 		const { size } = await handle.stat();
 		if (size > largest) {
-			throw new Failure('unsupported', `${what} has ${size} bytes, more than the ${largest} that are read.`);
+			throw new Failure('unsupported', `${what} has ${size} bytes, more than the limit of ${largest}.`);
 		}
 		const buffer = Buffer.alloc(size);
 		let filled = 0;
@@ -117,10 +112,7 @@ export async function readSmallFile(root: string, relative: string, largest = la
 	try {
 		const { size } = await handle.stat();
 		if (size > largest) {
-			throw new Failure(
-				'invalid',
-				`${join(root, relative)} has ${size} bytes, more than the ${largest} that are read.`,
-			);
+			throw new Failure('invalid', `${join(root, relative)} has ${size} bytes, more than the limit of ${largest}.`);
 		}
 		const buffer = Buffer.alloc(size);
 		let filled = 0;

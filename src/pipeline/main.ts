@@ -17,7 +17,7 @@ async function main(): Promise<number> {
 	});
 	const { pipeline, engine } = values;
 	if (pipeline === undefined || engine === undefined) {
-		throw new Failure('invalid', 'The runner is told its pipeline and its engine.', 'Start it with reasoning-lab run.');
+		throw new Failure('invalid', 'The runner needs a pipeline and an engine.', 'Start it with reasoning-lab run.');
 	}
 	return PipelineRunner.run(
 		{ folder: pipeline, engine, recipe: values.recipe ?? null, acceptChanges: values['accept-changes'] ?? false },

@@ -77,7 +77,7 @@ export class PipelineRunner {
 			const known = await readPipeline(options.folder);
 			const changed = options.recipe === null ? null : await readPipelineFile(options.recipe);
 			if (options.recipe !== null && changed === null) {
-				throw new Failure('invalid', `${options.recipe} is no pipeline: its stages have no names.`);
+				throw new Failure('invalid', `${options.recipe} is not a pipeline: its stages have no names.`);
 			}
 			const recipe = changed ?? (await readPipelineRecipe(options.folder));
 			const recipeFolder = options.recipe === null ? known.recipeFolder : dirname(resolve(options.recipe));
@@ -317,8 +317,8 @@ async function checkedStates(
 			else if (!acceptChanges) {
 				throw new Failure(
 					'mismatch',
-					`${path}, which the stage "${stage.name}" has made, ${found === null ? 'is gone' : 'was changed since'}.`,
-					'Put it back as it was; or resume with --accept-changes, which takes it as it is and runs again what reads it.',
+					`${path}, an output of the stage "${stage.name}", ${found === null ? 'is missing' : 'has changed since'}.`,
+					'Restore it, or resume with --accept-changes to accept it and rerun the stages that read it.',
 				);
 			} else if (found === null) gone = true;
 			else outputs.push({ ...output, ...found });

@@ -42,18 +42,18 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 	// The next stage needs its device and its memory, and whoever stops the pipeline may want to resume it at once.
 	await engineReleased(folder, record);
 	if (status === 'stopped' && late) {
-		const cut = `its ${work.stage.minutes} minutes were over at step ${record.step}`;
+		const cut = `its ${work.stage.minutes} minutes ran out at step ${record.step}`;
 		const made = await finishedRun(work);
 		if (made.outputs.length > 0) return { kind: 'finished', ...made, cut };
-		throw new Failure('timeout', `No checkpoint was made: ${cut}.`, 'Raise "minutes".');
+		throw new Failure('timeout', `No checkpoint was saved: ${cut}.`, 'Raise "minutes".');
 	}
 	if (status === 'stopped') return { kind: 'stopped' };
 	if (status !== 'finished') {
 		if (record.error !== undefined) throw failureOf(record.error);
 		throw new Failure(
 			'internal',
-			`The engine of the stage "${work.stage.name}" ended without a word at step ${record.step}.`,
-			`Look at ${join(folder, runFiles.log)}; resuming the pipeline goes on with it.`,
+			`The engine of the stage "${work.stage.name}" exited without an error message at step ${record.step}.`,
+			`See ${join(folder, runFiles.log)}; resume the pipeline to continue.`,
 		);
 	}
 	return { kind: 'finished', ...(await finishedRun(work)) };

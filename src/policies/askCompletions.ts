@@ -49,8 +49,8 @@ export async function askCompletions(
 	const { portions: _, longest: most, ...request } = asked;
 	const [made] = await policy.generate([{ ...request, stop: [] }]);
 	if (made === undefined || made instanceof Failure)
-		throw made ?? new Failure('internal', `${open.name} did not answer.`);
-	if (made.length === 0) throw new Failure('unavailable', `${open.name} answered with no completion.`, 'Ask again.');
+		throw made ?? new Failure('internal', `${open.name} did not respond.`);
+	if (made.length === 0) throw new Failure('unavailable', `${open.name} returned no completion.`, 'Try again.');
 	return made.map((one) => (one.text.length <= most ? one : { ...one, text: one.text.slice(0, most), finish: 'cut' }));
 }
 
@@ -85,7 +85,7 @@ async function inPortions(policy: Policy, asked: Asked, onPart: (part: AskedPart
 			const part = answer instanceof Failure ? answer : answer?.[0];
 			if (part === undefined || part instanceof Failure) {
 				// What there is, is kept; nothing at all is a failure.
-				if (draft.made === null) throw part ?? new Failure('internal', `${policy.name} did not answer.`);
+				if (draft.made === null) throw part ?? new Failure('internal', `${policy.name} did not respond.`);
 				draft.finish = 'context';
 				continue;
 			}

@@ -10,7 +10,7 @@ export class ContextOverflow extends Failure {
 		super(
 			'invalid',
 			message,
-			'Take shorter steps or a smaller depth, or a policy with a longer context.',
+			'Use shorter steps, a smaller depth, or a policy with a longer context.',
 			cause === undefined ? undefined : { cause },
 		);
 		this.context = context;
@@ -18,7 +18,7 @@ export class ContextOverflow extends Failure {
 }
 
 export function contextOverflow(policy: string, tokens: number | null, context: number | null): ContextOverflow {
-	const what = tokens === null ? 'Prompt as sent' : `What it was given, ${tokens} tokens,`;
+	const what = tokens === null ? 'Prompt as sent' : `The prompt of ${tokens} tokens`;
 	const room = context === null ? 'its context' : `its context of ${context} tokens`;
 	return new ContextOverflow(`${policy}: ${what} does not fit ${room}.`, context);
 }

@@ -40,7 +40,7 @@ export async function probePolicy(spec: PolicySpec, context: PolicyContext): Pro
 	try {
 		const problem = await problemFor(spec, context);
 		const { sample, capabilities, notes } = await tryOut(policy, problem ?? question, signal);
-		const unknown = problem === null && spec.kind !== 'scripted' ? ['No problem of its data set is known.'] : [];
+		const unknown = problem === null && spec.kind !== 'scripted' ? ['No problem of its dataset was found.'] : [];
 		const all = [...policy.notes, ...unknown, ...notes];
 		return { capabilities, model: policy.model, sample, millis: performance.now() - began, notes: all };
 	} finally {
@@ -82,12 +82,11 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 	const found: { -readonly [K in keyof PolicyCapabilities]: PolicyCapabilities[K] } = { ...claimed };
 	const notes: string[] = [];
 	const sample = greedy.text;
-	if (sample === '')
-		return { sample, capabilities: claimed, notes: ['It wrote nothing for the problem that it was tried on.'] };
+	if (sample === '') return { sample, capabilities: claimed, notes: ['It returned no text for the test problem.'] };
 
 	if (claimed.logprobs && greedy.logprob === null) {
 		found.logprobs = false;
-		notes.push('It tells no log-probabilities.');
+		notes.push('It does not return log-probabilities.');
 	}
 	if (claimed.alternatives > 0) {
 		const told = await ask(policy, problem, { temperature: 0, maxTokens: 4, tokens: claimed.alternatives });
@@ -99,7 +98,7 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		const [first, second] = [await ask(policy, problem, { seed: 5 }), await ask(policy, problem, { seed: 5 })];
 		if (textOf(first) !== textOf(second)) {
 			found.seed = false;
-			notes.push('The same seed gives other texts.');
+			notes.push('The same seed gives different texts.');
 		}
 	}
 	if (claimed.prefix) {
@@ -110,7 +109,7 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		const goesOn = !(rest instanceof Failure) && `${prefix}${rest.text}`.startsWith(sample);
 		if (!goesOn && greedy.finish === 'end') {
 			found.prefix = false;
-			notes.push('It does not go on from a given beginning as it went.');
+			notes.push('Continuing from a prefix does not reproduce its own completion.');
 		}
 	}
 	const text = { messages: [{ role: 'user', content: problem }], completion: sample };
@@ -118,14 +117,14 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		const scored = await policy.score?.([text]).catch(() => undefined);
 		if (scored?.[0]?.length === undefined || scored[0].length === 0) {
 			found.score = false;
-			notes.push('It does not tell how probable a given text is.');
+			notes.push('It does not score given texts.');
 		}
 	}
 	for (const head of claimed.heads) {
 		const values = await policy.value?.([text], head).catch(() => undefined);
 		if (typeof values?.[0] === 'number') continue;
 		found.heads = found.heads.filter((one) => one !== head);
-		notes.push(`Its head "${head}" gives no values.`);
+		notes.push(`Its head "${head}" returns no values.`);
 	}
 	return { sample, capabilities: found, notes };
 }
@@ -146,7 +145,7 @@ async function ask(policy: Policy, problem: string, more: Partial<GenerateReques
 		},
 	]);
 	if (made instanceof Failure) return made;
-	return made?.[0] ?? new Failure('internal', `${policy.name} gave no text.`);
+	return made?.[0] ?? new Failure('internal', `${policy.name} returned no text.`);
 }
 
 const textOf = (made: Generation | Failure): string => (made instanceof Failure ? made.message : made.text);

@@ -107,7 +107,7 @@ const isNotStarted = (code: number | null, stderr: string): boolean =>
 	(code === 126 || code === 127) && /^sh: [^\n]*\n?$/.test(stderr);
 
 const notStarted = (program: string, why: string): Failure =>
-	new Failure('unavailable', `${program} could not be started: ${why.trim().replace(/\.$/, '')}.`);
+	new Failure('unavailable', `Cannot start ${program}: ${why.trim().replace(/\.$/, '')}.`);
 
 /** What a Python program gets of this process's environment: nothing that leads it into another environment. */
 export function environmentWith(changes: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {

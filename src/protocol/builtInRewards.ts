@@ -15,7 +15,7 @@ export const rewardName = described(
 		v.string('must be a text'),
 		v.regex(/^[A-Za-z0-9_][A-Za-z0-9_ .-]{0,63}$/, 'must be up to 64 letters, digits, blanks, dots, _ or -'),
 	),
-	'Name of its column in metrics and rollouts; each name occurs once (default: the value of "use").',
+	'Column name in metrics and rollouts; must be unique (default: the value of "use").',
 );
 
 /** The entries of one reward: the common ones and its own options. */
@@ -35,13 +35,10 @@ export const lengthSections = ['completion', 'thinking'] as const;
 export type LengthSection = (typeof lengthSections)[number];
 const measured = {
 	unit: v.optional(
-		choice(
-			lengthUnits,
-			'In what the length is counted. Tokens are those of the embedded engine where a row brings no count.',
-		),
+		choice(lengthUnits, 'Unit of the length. Tokens are those of the embedded engine if a row has no count.'),
 		'tokens',
 	),
-	of: v.optional(choice(lengthSections, 'Whose length counts.'), 'completion'),
+	of: v.optional(choice(lengthSections, 'Part whose length counts.'), 'completion'),
 };
 
 export const languageNames = [
@@ -95,27 +92,35 @@ const end = v.number('must be [low, high]');
 /** How a server is asked; the same for the judge and for process models. */
 const requests = {
 	concurrency: v.optional(count('Requests in flight at once.', 1, 256), 8),
-	timeoutSeconds: v.optional(real('Longest wait for one answer.', 0.1, 3600), 60),
+	timeoutSeconds: v.optional(real('Timeout of one request.', 0.1, 3600), 60),
 	retries: v.optional(
-		count('Further tries after a timeout, a lost connection, 429 or 5xx, each after a longer wait.', 0, 20),
+		count('Retries after a timeout, a lost connection, 429 or 5xx, with increasing delays.', 0, 20),
 		4,
 	),
 };
 
-export const accuracyOptions = reward('accuracy', 'The answer is right.', {});
+export const accuracyOptions = reward('accuracy', 'The answer is correct.', {});
 
-export const formatOptions = reward('format', 'Every tag of the template once, in order, nothing outside.', {});
+export const formatOptions = reward(
+	'format',
+	'Every tag of the template occurs once, in order, with nothing outside.',
+	{},
+);
 
 export const exactMatchOptions = reward('exact-match', 'The answer is the gold text.', {
 	column: goldColumn,
-	ignoreCase: v.optional(flag('Capital and small letters are the same.'), false),
+	ignoreCase: v.optional(flag('Ignore case.'), false),
 });
 
-export const multipleChoiceOptions = reward('multiple-choice', 'The answer names the right option.', {
+export const multipleChoiceOptions = reward('multiple-choice', 'The answer names the correct option.', {
 	column: goldColumn,
-	options: v.optional(text("Column with the options' texts, a list or an object from letters to texts."), 'options'),
+	options: v.optional(text('Column with the option texts: a list, or an object from letters to texts.'), 'options'),
 	indexFrom: v.optional(
-		count("A gold number is the option's place, counted from this; without it a number is no gold.", 0, 1),
+		count(
+			'A gold number is the option index, counted from this value; without it, numbers are not accepted as gold.',
+			0,
+			1,
+		),
 	),
 });
 
@@ -125,46 +130,50 @@ export const languageConsistencyOptions = reward(
 	'language-consistency',
 	'Share of target-language words in the thinking.',
 	{
-		language: v.optional(choice(languageNames, 'The target language, by its ISO 639-1 code.'), 'en'),
+		language: v.optional(choice(languageNames, 'ISO 639-1 code of the target language.'), 'en'),
 	},
 );
 
 export const softOverlongOptions = reward(
 	'soft-overlong',
-	'A growing punishment on the last stretch before the longest length.',
+	'A penalty that grows over the last stretch before the maximum length.',
 	{
-		maxLength: count('Length from which on the punishment is full (L_max).'),
+		maxLength: count('Length at which the penalty is full (L_max).'),
 		cacheLength: count('Length of the stretch over which it grows (L_cache); at most maxLength.'),
 		...measured,
 	},
 );
 
 export const lengthTargetModes = ['near', 'exact', 'max'] as const;
-export const lengthTargetOptions = reward('length-target', 'How near the length is to a target, or stays below it.', {
-	target: v.optional(count('The wanted length; rows whose column has one use theirs.', 0)),
-	column: v.optional(text('Column with the wanted length of each row.')),
-	mode: v.optional(
-		choice(
-			lengthTargetModes,
-			'near: 1 at the target, 0 from "range" away. exact and max: the length terms of L1 (LCPO-Exact, LCPO-Max); max is 0 for wrong answers.',
+export const lengthTargetOptions = reward(
+	'length-target',
+	'How close the length is to a target, or whether it stays below it.',
+	{
+		target: v.optional(count('Target length, unless the column of the row has one.', 0)),
+		column: v.optional(text('Column with the target length of each row.')),
+		mode: v.optional(
+			choice(
+				lengthTargetModes,
+				'near: 1 at the target, 0 from "range" away. exact and max: the length terms of L1 (LCPO-Exact, LCPO-Max); max is 0 for incorrect answers.',
+			),
+			'near',
 		),
-		'near',
-	),
-	range: v.optional(count('near: distance from which on the value is 0 (default: the target).')),
-	alpha: v.optional(real('exact, max: slope for each unit of length.', 0, 1000), 0.0003),
-	delta: v.optional(real('max: value at the target.', 0, 1), 0.5),
-	...measured,
-});
+		range: v.optional(count('near: distance at which the value reaches 0 (default: the target).')),
+		alpha: v.optional(real('exact, max: slope per unit of length.', 0, 1000), 0.0003),
+		delta: v.optional(real('max: value at the target.', 0, 1), 0.5),
+		...measured,
+	},
+);
 
 export const cosineLengthOptions = reward(
 	'cosine-length',
-	'Right answers: the shorter the better; wrong ones: the longer the better.',
+	'Correct answers: shorter is better; incorrect ones: longer is better.',
 	{
 		maxLength: count('Length at which the cosine ends.'),
-		correctShort: v.optional(real('Value of a right answer of length 0.', -1000, 1000), 1),
-		correctLong: v.optional(real('Value of a right answer of maxLength.', -1000, 1000), 0.5),
-		wrongShort: v.optional(real('Value of a wrong answer of length 0.', -1000, 1000), -1),
-		wrongLong: v.optional(real('Value of a wrong answer of maxLength.', -1000, 1000), -0.5),
+		correctShort: v.optional(real('Value of a correct answer of length 0.', -1000, 1000), 1),
+		correctLong: v.optional(real('Value of a correct answer of maxLength.', -1000, 1000), 0.5),
+		wrongShort: v.optional(real('Value of an incorrect answer of length 0.', -1000, 1000), -1),
+		wrongLong: v.optional(real('Value of an incorrect answer of maxLength.', -1000, 1000), -0.5),
 		exceeded: v.optional(
 			real('Value of any answer of maxLength or longer (r_e of the paper; default: as at maxLength).', -1000, 1000),
 		),
@@ -172,7 +181,7 @@ export const cosineLengthOptions = reward(
 	},
 );
 
-export const repetitionOptions = reward('repetition', 'A punishment by the share of n-grams that occur again.', {
+export const repetitionOptions = reward('repetition', 'A penalty by the share of repeated n-grams.', {
 	ngram: v.optional(count('Words or characters of an n-gram.', 1, 100), 3),
 	maxPenalty: v.optional(
 		described(
@@ -185,8 +194,8 @@ export const repetitionOptions = reward('repetition', 'A punishment by the share
 		),
 		-1,
 	),
-	unit: v.optional(choice(['words', 'characters'], 'Of what n-grams are made.'), 'words'),
-	of: v.optional(choice(lengthSections, 'Whose n-grams count.'), 'completion'),
+	unit: v.optional(choice(['words', 'characters'], 'Unit of the n-grams.'), 'words'),
+	of: v.optional(choice(lengthSections, 'Part whose n-grams count.'), 'completion'),
 });
 
 export const codeTestsOptions = reward('code-tests', "The answer's code passes the tests, in the sandbox.", {
@@ -197,14 +206,14 @@ export const codeTestsOptions = reward('code-tests', "The answer's code passes t
 	language: v.optional(choice(['python', 'javascript'], 'Language of the code.'), 'python'),
 	tests: v.optional(
 		text(
-			'Column of the row that holds the tests (default: the first that it has of tests, test_list, test, input_output, test_cases, public_test_cases, verification_info).',
+			'Column with the tests (default: the first of tests, test_list, test, input_output, test_cases, public_test_cases, verification_info).',
 		),
 	),
-	timeoutSeconds: v.optional(real('Wall clock of one test.', 0.1, 600), 5),
-	memoryMb: v.optional(count('Memory of the program in MB.', 16, 65_536), 256),
+	timeoutSeconds: v.optional(real('Wall-clock limit of one test.', 0.1, 600), 5),
+	memoryMb: v.optional(count('Memory limit of the program in MB.', 16, 65_536), 256),
 });
 
-export const jsonSchemaOptions = reward('json-schema', 'The answer is JSON that a schema accepts.', {
+export const jsonSchemaOptions = reward('json-schema', 'The answer is JSON that matches a schema.', {
 	schema: v.optional(
 		described(
 			v.record(v.string(), v.unknown(), 'must be a JSON Schema, an object'),
@@ -212,11 +221,11 @@ export const jsonSchemaOptions = reward('json-schema', 'The answer is JSON that 
 		),
 	),
 	column: v.optional(text('Column with the schema of each row, an object or its text; it wins over "schema".')),
-	partial: v.optional(real('Value of JSON that the schema refuses.', 0, 1), 0),
-	fence: v.optional(flag('One Markdown code fence around the JSON is allowed.'), false),
+	partial: v.optional(real('Value of JSON that does not match the schema.', 0, 1), 0),
+	fence: v.optional(flag('Allow one Markdown code fence around the JSON.'), false),
 });
 
-export const reflectionOptions = reward('reflection', 'Behaviors of careful thinking, as its words show them.', {
+export const reflectionOptions = reward('reflection', 'Behaviors of careful thinking, detected by wording.', {
 	behaviours: v.optional(
 		described(
 			v.pipe(
@@ -230,21 +239,21 @@ export const reflectionOptions = reward('reflection', 'Behaviors of careful thin
 		),
 	),
 	mode: v.optional(
-		choice(['count', 'density'], 'count: marks in all; density: marks a thousand characters of thinking.'),
+		choice(['count', 'density'], 'count: total markers; density: markers per thousand characters of thinking.'),
 		'count',
 	),
-	cap: v.optional(real('Marks (or marks a thousand characters) from which on the value is 1.', 0.001, 1000), 4),
-	perPhrase: v.optional(count('How often the same phrase counts at most.', 1, 1000), 2),
+	cap: v.optional(real('Markers (or markers per thousand characters) at which the value reaches 1.', 0.001, 1000), 4),
+	perPhrase: v.optional(count('Max times the same phrase counts.', 1, 1000), 2),
 });
 
 export const judgeOptions = reward(
 	'judge',
 	'A language model compares the answer with the gold answer, or grades it.',
 	{
-		url: address('Base address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1.'),
+		url: address('Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1.'),
 		model: text('Name of the model on that server.'),
 		verdict: v.optional(
-			choice(['yes-no', 'score'], 'What is asked for: yes (1) or no (0), or a score on a scale, brought to 0 to 1.'),
+			choice(['yes-no', 'score'], 'Kind of verdict: yes (1) or no (0), or a score on a scale, mapped to 0 to 1.'),
 			'yes-no',
 		),
 		scale: v.optional(
@@ -252,45 +261,45 @@ export const judgeOptions = reward(
 			[0, 10],
 		),
 		judged: v.optional(
-			choice(['answer', 'completion'], 'What the judge sees: the answer alone or the whole completion.'),
+			choice(['answer', 'completion'], 'What the judge sees: only the answer, or the whole completion.'),
 			'answer',
 		),
 		gold: v.optional(
 			choice(
 				['required', 'optional', 'never'],
-				'Whether the gold answer is shown; required: rows without one are left out (null).',
+				'Whether the gold answer is shown; required: rows without one do not apply (null).',
 			),
 			'required',
 		),
 		column: goldColumn,
 		prompt: v.optional(
-			text('What the judge is told, with {problem}, {gold} and {response} (default: built in; see docs/rewards.md).'),
+			text('Prompt of the judge, with {problem}, {gold} and {response} (default: built in; see docs/rewards.md).'),
 		),
 		temperature: v.optional(real('Sampling temperature of the judge.', 0, 2), 0),
-		maxTokens: v.optional(count('Longest reply in tokens.', 1, 131_072), 1024),
+		maxTokens: v.optional(count('Max reply length in tokens.', 1, 131_072), 1024),
 		body: v.optional(
 			described(
 				v.record(v.string(), v.unknown(), 'must be an object'),
-				'Further fields of the request, such as {"reasoning_effort": "low"}.',
+				'Extra request fields, such as {"reasoning_effort": "low"}.',
 			),
 		),
 		...requests,
 		cache: v.optional(
 			text('A JSONL file, relative to the recipe, that keeps verdicts between runs (default: in memory only).'),
 		),
-		inputPrice: v.optional(real('Price of a million prompt tokens; the sum is written to the log.', 0), 0),
-		outputPrice: v.optional(real('Price of a million reply tokens.', 0), 0),
+		inputPrice: v.optional(real('Price per million prompt tokens; the total is logged.', 0), 0),
+		outputPrice: v.optional(real('Price per million reply tokens.', 0), 0),
 	},
 );
 
 export const processOptions = reward('process', 'A process reward model scores each step of the thinking.', {
 	model: v.optional(text('An ONNX file, or a folder with model.onnx and tokenizer.json, relative to the recipe.')),
-	tokenizer: v.optional(text('The tokenizer.json of the ONNX model (default: the one beside it).')),
-	url: v.optional(address('Address of a server that scores steps; instead of "model".')),
+	tokenizer: v.optional(text('The tokenizer.json of the ONNX model (default: the one next to it).')),
+	url: v.optional(address('URL of a server that scores steps, instead of "model".')),
 	api: v.optional(
 		choice(
 			['steps', 'pooling'],
-			"url: what the server understands: {question, steps} or vLLM's /pooling; see docs/rewards.md.",
+			"url: request format of the server: {question, steps} or vLLM's /pooling; see docs/rewards.md.",
 		),
 		'steps',
 	),
@@ -299,7 +308,7 @@ export const processOptions = reward('process', 'A process reward model scores e
 		choice(stepSplits, 'How the thinking is split: by lines, blank lines, "Step n" or numbered lines, or sentences.'),
 		'paragraphs',
 	),
-	aggregate: v.optional(choice(stepAggregates, "How the steps' scores become one value."), 'min'),
+	aggregate: v.optional(choice(stepAggregates, 'How step scores are aggregated.'), 'min'),
 	separator: v.optional(
 		text("Text after each step; the score at its last token is the step's (model, pooling)."),
 		'\n\n',
@@ -307,19 +316,19 @@ export const processOptions = reward('process', 'A process reward model scores e
 	activation: v.optional(
 		choice(
 			['none', 'sigmoid', 'softmax'],
-			"What makes a score of the model's output at a token; softmax: the last class is the good one.",
+			"How the model's output at a token becomes a score; softmax: the last class is the good one.",
 		),
 		'none',
 	),
-	maxSteps: v.optional(count('Steps beyond this many are scored as part of the last one.', 1, 10_000), 256),
-	maxTokens: v.optional(count('model: longest input in tokens; rows beyond it have an error.', 8, 131_072), 4096),
+	maxSteps: v.optional(count('Max steps; further ones are scored as part of the last one.', 1, 10_000), 256),
+	maxTokens: v.optional(count('model: max input length in tokens; longer rows have an error.', 8, 131_072), 4096),
 	...requests,
 });
 
 export const rewardModelOptions = reward('reward-model', 'A trained reward model scores the whole completion.', {
 	path: text('A checkpoint folder of a run with a stage "reward-model", relative to the recipe.'),
 	activation: v.optional(
-		choice(['none', 'sigmoid'], 'What is made of its score, which has no bounds; sigmoid: 0 to 1.'),
+		choice(['none', 'sigmoid'], 'Transformation of its unbounded score; sigmoid: 0 to 1.'),
 		'none',
 	),
 });

@@ -15,11 +15,11 @@ export interface IndexView {
 
 const c = (name: string, type: string, meaning: string): IndexColumn => ({ name, type, meaning });
 
-const run = c('run', 'VARCHAR', "name of the run's folder; where two runs have the same, with the folders above it");
+const run = c('run', 'VARCHAR', 'name of the run folder; with parent folders if two runs share it');
 const split = c('split', 'VARCHAR', '`train` or `validation`');
 const step = c('step', 'BIGINT', 'optimizer update; null where the trainer records none');
 const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run, split and step");
-const index = c('index', 'BIGINT', 'of the rollout within its group');
+const index = c('index', 'BIGINT', 'index of the rollout within its group');
 
 /**
  * What the rollout index offers to SQL: the source of docs/queries.md and of the completions in the editor. A row that has `run`,
@@ -28,18 +28,18 @@ const index = c('index', 'BIGINT', 'of the rollout within its group');
 export const indexViews: readonly IndexView[] = [
 	{
 		name: 'runs',
-		rows: 'a run that is known',
+		rows: 'a known run',
 		columns: [
 			run,
-			c('folder', 'VARCHAR', 'where it lies, absolute'),
+			c('folder', 'VARCHAR', 'absolute path'),
 			c('format', 'VARCHAR', '`reasoning-lab`, or the name of the format (docs/formats.md)'),
-			c('name', 'VARCHAR', 'the name that it was given, such as its recipe’s'),
-			c('status', 'VARCHAR', 'as it was when it was last indexed: `running`, `finished`, `stopped`, ...'),
-			c('created', 'TIMESTAMP', 'when it began, UTC; null: not recorded'),
+			c('name', 'VARCHAR', 'its name, such as the recipe’s'),
+			c('status', 'VARCHAR', 'status when last indexed: `running`, `finished`, `stopped`, ...'),
+			c('created', 'TIMESTAMP', 'start time, UTC; null: not recorded'),
 			c('steps', 'BIGINT', 'steps that have rollouts; null where the trainer records none'),
-			c('last_step', 'BIGINT', 'the last of them'),
+			c('last_step', 'BIGINT', 'last step that has rollouts'),
 			c('rollouts', 'BIGINT', 'rollouts in the index'),
-			c('skipped', 'BIGINT', 'records that could not be read'),
+			c('skipped', 'BIGINT', 'unreadable records'),
 		],
 	},
 	{
@@ -48,42 +48,38 @@ export const indexViews: readonly IndexView[] = [
 		columns: [
 			run,
 			split,
-			c('stage', 'VARCHAR', "the run's stage; of other trainers’ runs mostly `train` or `validation`"),
+			c('stage', 'VARCHAR', "the run's stage; for other trainers mostly `train` or `validation`"),
 			step,
 			groupId,
 			index,
-			c('prompt_hash', 'VARCHAR', 'the same for the same prompt, in every step and run (16 hexadecimal digits)'),
+			c('prompt_hash', 'VARCHAR', 'hash of the prompt, equal in every step and run (16 hexadecimal digits)'),
 			c('reward', 'DOUBLE', 'total reward; null: it failed or was not recorded'),
 			c('rewards', 'MAP(VARCHAR, DOUBLE)', "components by name: `rewards['accuracy']`"),
 			c('advantage', 'DOUBLE', 'null: not recorded'),
 			c(
 				'correct',
 				'BOOLEAN',
-				'whether the component that judges the answer gave its full value; null: there is none that says so',
+				'whether the component that judges the answer gave its full value; null: no such component',
 			),
-			c('truncated', 'BOOLEAN', 'cut off at the length limit; null: not recorded'),
-			c('tokens', 'INTEGER', 'of the completion; null: not recorded'),
+			c('truncated', 'BOOLEAN', 'truncated at the length limit; null: not recorded'),
+			c('tokens', 'INTEGER', 'tokens of the completion; null: not recorded'),
 			c(
 				'characters',
 				'INTEGER',
-				'UTF-16 code units of the completion as it is shown; messages are headed by their roles; null, as all that is counted in the text: the text was not recorded',
+				'UTF-16 code units of the displayed completion, with message roles; null, like all text statistics: the text was not recorded',
 			),
-			c('turns', 'INTEGER', "the assistant's messages; 1 for a text; null as for `characters`"),
+			c('turns', 'INTEGER', 'assistant messages; 1 for plain text; null as for `characters`'),
 			c('verification', 'INTEGER', 'phrases that check a result'),
-			c('backtracking', 'INTEGER', 'phrases that give up a path and take another'),
+			c('backtracking', 'INTEGER', 'phrases that abandon a path for another'),
 			c('subgoal_setting', 'INTEGER', 'phrases that break the problem into steps'),
-			c('backward_chaining', 'INTEGER', 'phrases that work from the goal back'),
-			c('reflection', 'INTEGER', 'phrases that pause to think again'),
-			c(
-				'repetition',
-				'DOUBLE',
-				'share of the 4-grams of words that had occurred before, 0 to 1; null: fewer than four words',
-			),
+			c('backward_chaining', 'INTEGER', 'phrases that work backward from the goal'),
+			c('reflection', 'INTEGER', 'phrases that pause to reconsider'),
+			c('repetition', 'DOUBLE', 'share of word 4-grams that are repeated, 0 to 1; null: fewer than four words'),
 			c('has_tokens', 'BOOLEAN', 'token texts and log-probabilities are recorded'),
-			c('file', 'VARCHAR', 'where its text lies, relative to the run'),
-			c('byte_offset', 'BIGINT', 'of its record in the file, where the file has lines; else 0'),
-			c('byte_length', 'BIGINT', 'of its record; 0 in files without lines'),
-			c('item', 'BIGINT', 'which rollout of the record, or of the file'),
+			c('file', 'VARCHAR', 'file with its text, relative to the run'),
+			c('byte_offset', 'BIGINT', 'offset of its record in a file of lines; else 0'),
+			c('byte_length', 'BIGINT', 'length of its record; 0 in files without lines'),
+			c('item', 'BIGINT', 'index of the rollout in the record or file'),
 		],
 	},
 	{
@@ -94,18 +90,14 @@ export const indexViews: readonly IndexView[] = [
 			split,
 			step,
 			groupId,
-			c('prompt_hash', 'VARCHAR', 'of its first rollout'),
+			c('prompt_hash', 'VARCHAR', 'prompt hash of its first rollout'),
 			c('rollouts', 'BIGINT', 'how many'),
-			c('reward_mean', 'DOUBLE', 'over those that have a reward'),
-			c('reward_std', 'DOUBLE', 'of the sample (n - 1); null: fewer than two have a reward'),
-			c(
-				'dead',
-				'BOOLEAN',
-				'all rewards are equal, so that no advantage differs from 0; null: fewer than two have a reward',
-			),
-			c('correct', 'BIGINT', 'how many are; null: no reward of the group says so'),
-			c('truncated', 'BIGINT', 'how many are; null: not recorded of any'),
-			c('characters_mean', 'DOUBLE', 'length of a completion'),
+			c('reward_mean', 'DOUBLE', 'mean over rollouts with a reward'),
+			c('reward_std', 'DOUBLE', 'sample standard deviation (n - 1); null: fewer than two have a reward'),
+			c('dead', 'BOOLEAN', 'all rewards are equal, so all advantages are 0; null: fewer than two have a reward'),
+			c('correct', 'BIGINT', 'number of correct rollouts; null: no reward judges the answer'),
+			c('truncated', 'BIGINT', 'number of truncated rollouts; null: not recorded'),
+			c('characters_mean', 'DOUBLE', 'mean length of a completion'),
 		],
 	},
 	{
@@ -117,7 +109,7 @@ export const indexViews: readonly IndexView[] = [
 			step,
 			groupId,
 			index,
-			c('name', 'VARCHAR', 'of the component'),
+			c('name', 'VARCHAR', 'name of the component'),
 			c('value', 'DOUBLE', 'unweighted, as recorded; null: it failed'),
 		],
 	},
@@ -128,8 +120,8 @@ export const indexViews: readonly IndexView[] = [
 			run,
 			step,
 			c('stage', 'VARCHAR', 'null: not recorded'),
-			c('name', 'VARCHAR', 'canonical where the metric is the canonical one (docs/metrics.md), else the trainer’s'),
-			c('value', 'DOUBLE', 'what is not finite is null'),
+			c('name', 'VARCHAR', 'canonical name if there is one (docs/metrics.md), else the trainer’s'),
+			c('value', 'DOUBLE', 'non-finite values are null'),
 		],
 	},
 	{
@@ -138,12 +130,12 @@ export const indexViews: readonly IndexView[] = [
 		columns: [
 			run,
 			step,
-			c('name', 'VARCHAR', '`heldout`, or what the run calls it'),
+			c('name', 'VARCHAR', '`heldout`, or the run’s name for it'),
 			c('problems', 'INTEGER', 'how many'),
-			c('samples', 'INTEGER', 'of each'),
-			c('accuracy', 'DOUBLE', 'mean over the problems, 0 to 1'),
-			c('low', 'DOUBLE', 'lower end of the 95% interval'),
-			c('high', 'DOUBLE', 'upper end'),
+			c('samples', 'INTEGER', 'samples per problem'),
+			c('accuracy', 'DOUBLE', 'mean over problems, 0 to 1'),
+			c('low', 'DOUBLE', 'lower bound of the 95% interval'),
+			c('high', 'DOUBLE', 'upper bound'),
 		],
 	},
 ];

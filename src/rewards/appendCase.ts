@@ -45,7 +45,7 @@ export async function appendCase(file: string, made: RewardCase): Promise<AddedC
 				const now = await again.readFile();
 				const start = before.length;
 				if (now.length !== start + bytes.length || !now.subarray(start).equals(bytes)) {
-					throw new Failure('mismatch', `${file} has changed since.`, 'Take the line away by hand.');
+					throw new Failure('mismatch', `${file} has changed since.`, 'Remove the line by hand.');
 				}
 				await again.truncate(start);
 			}),
@@ -60,7 +60,11 @@ async function withFile<T>(file: string, work: (handle: FileHandle) => Promise<T
 		const info = await handle.stat();
 		if (!info.isFile()) throw noFile(file);
 		if (info.size > largestCases) {
-			throw new Failure('invalid', `The cases ${file} have ${info.size} bytes, too many to add to.`, 'Split the file.');
+			throw new Failure(
+				'invalid',
+				`The cases ${file} have ${info.size} bytes, too many to append to.`,
+				'Split the file.',
+			);
 		}
 		return await work(handle);
 	} catch (error) {
@@ -72,4 +76,4 @@ async function withFile<T>(file: string, work: (handle: FileHandle) => Promise<T
 }
 
 const noFile = (file: string) =>
-	new Failure('invalid', `${file} is a link or no regular file, so nothing is written there.`, 'Choose another file.');
+	new Failure('invalid', `${file} is a link or not a regular file, so nothing was written.`, 'Choose another file.');

@@ -201,9 +201,9 @@ async function rewardBaselineOf(
 }
 
 const pythonTruncation =
-	'A Python reward is not told whether a completion was cut off: mask those in the recipe (mask_truncated_completions).';
+	'A Python reward does not receive whether a completion was truncated: mask those in the recipe (mask_truncated_completions).';
 
-const noModel = 'The reward asks no model: its code names no judge and opens no connection.';
+const noModel = 'The reward does not call a model: its code names no judge and opens no connection.';
 
 /** What a labeled case needs besides the texts; null where it could not hold all that the reward is given. */
 function givenTo({ answer, row, messages }: ScoreRow): TriedAttempt['given'] {
@@ -225,7 +225,7 @@ async function tryProbe(
 		(probe.seesTruncation && isPython ? pythonTruncation : probe.asksModel && !mayAskModel ? noModel : null);
 	if (target !== null) return skippedProbe(probe, target);
 	const tried: { row: AuditedRow; honest: number; attempts: readonly ProbeAttempt[] }[] = [];
-	let reason = 'No row tells what the probe tries apart.';
+	let reason = 'No row distinguishes what the probe tests.';
 	for (const [i, row] of rows.entries()) {
 		if (tried.length >= (probe.mostRows ?? Number.POSITIVE_INFINITY)) break;
 		const stand = footing.rows[i];
@@ -269,7 +269,7 @@ function chosen(ids: readonly string[] | undefined): readonly AuditProbe[] {
 		throw new Failure(
 			'invalid',
 			`There is no audit probe "${id}".`,
-			'See reasoning-lab help audit for where they are listed.',
+			'Run reasoning-lab help audit to see where probes are listed.',
 		);
 	});
 }

@@ -23,12 +23,12 @@ export async function readCases(file: string): Promise<CasesFile> {
 	});
 	try {
 		const info = await handle.stat();
-		if (!info.isFile()) throw new Failure('invalid', `The cases ${file} are not a file.`, 'Name a JSONL file.');
+		if (!info.isFile()) throw new Failure('invalid', `The cases ${file} are not a file.`, 'Use a JSONL file.');
 		if (info.size > largestCases) {
 			throw new Failure(
 				'invalid',
-				`The cases ${file} have ${info.size} bytes, more than the ${largestCases} that are read.`,
-				'Name such a file with --dataset, or split it.',
+				`The cases ${file} have ${info.size} bytes, more than the limit of ${largestCases}.`,
+				'Pass such a file with --dataset, or split it.',
 			);
 		}
 		return { file, ...parseCases(await handle.readFile('utf8')) };

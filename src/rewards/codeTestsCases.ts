@@ -57,7 +57,7 @@ export function readCodeTests(row: Row, column?: string): CodeTests | null {
 	if (tests !== null) return tests;
 	throw new Failure(
 		'invalid',
-		`The tests in the column "${name}" are not understood.`,
+		`The tests in the column "${name}" are invalid.`,
 		'Write a list of asserts, or of {"input", "output"} pairs; docs/sandbox.md lists the forms.',
 	);
 }

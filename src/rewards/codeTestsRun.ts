@@ -170,17 +170,17 @@ async function runStreams(
 }
 
 const endings: Readonly<Record<string, string>> = {
-	signal: 'the program was ended by a signal',
+	signal: 'the program was killed by a signal',
 	wall: 'the program took too long',
 	cpu: 'the program took too long',
-	memory: 'the program wanted too much memory',
-	processes: 'the program made too many processes',
-	output: 'the program wrote too much',
+	memory: 'the program used too much memory',
+	processes: 'the program started too many processes',
+	output: 'the program wrote too much output output',
 };
 
 function whyNot({ end, status, stderr }: SandboxOutput): string {
-	if (end !== 'exited') return endings[end] ?? 'the program was ended';
-	return status === 0 ? 'the output is not the expected one' : lastLine(stderr);
+	if (end !== 'exited') return endings[end] ?? 'the program was killed';
+	return status === 0 ? 'the output differs from the expected one' : lastLine(stderr);
 }
 
 const lastLine = (text: string) => text.trim().split('\n').at(-1)?.slice(0, 300) || 'the program failed';
@@ -254,11 +254,7 @@ async function runChecker(
 		}
 		if (why !== null && options.stopAtFailure) break;
 		if (verdicts.fault !== null) {
-			throw new Failure(
-				'invalid',
-				`The tests of the row cannot be run: ${verdicts.fault}.`,
-				'Mend or leave out the row.',
-			);
+			throw new Failure('invalid', `The tests of the row cannot be run: ${verdicts.fault}.`, 'Fix or remove the row.');
 		}
 		if (verdicts.load !== null) {
 			why ??= verdicts.why ?? verdicts.load;

@@ -106,7 +106,7 @@ function weighSide({ weights }: Extract<ComparedSide, { weights: unknown }>, rec
 		if (columns.includes(name)) continue;
 		throw new Failure(
 			'invalid',
-			`The run ${basename(recorded.run)} recorded no reward "${name}".`,
+			`The run ${basename(recorded.run)} did not record a reward "${name}".`,
 			columns.length === 0 ? 'Choose another run.' : `It recorded ${columns.join(', ')}.`,
 		);
 	}
@@ -121,7 +121,7 @@ function weighSide({ weights }: Extract<ComparedSide, { weights: unknown }>, rec
 			),
 		),
 		errors: recorded.lines.map(() => undefined),
-		remarks: unknown.length === 0 ? [] : [`The recipe gives no weight for ${unknown.join(', ')}: 1 is used.`],
+		remarks: unknown.length === 0 ? [] : [`The recipe has no weight for ${unknown.join(', ')}: 1 is used.`],
 	};
 }
 

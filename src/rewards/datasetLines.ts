@@ -43,13 +43,13 @@ async function openFile(path: string): Promise<FileHandle> {
 	// Does not wait for a pipe that nobody writes.
 	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-			throw new Failure('missing', `The dataset ${path} does not exist.`, 'Correct the path where it is named.');
+			throw new Failure('missing', `The dataset ${path} does not exist.`, 'Fix the path where it is set.');
 		}
 		throw Failure.from(error, `The dataset ${path} cannot be read`);
 	});
 	if ((await handle.stat()).isFile()) return handle;
 	await handle.close();
-	throw new Failure('invalid', `The dataset ${path} is not a file.`, 'Name a JSONL file.');
+	throw new Failure('invalid', `The dataset ${path} is not a file.`, 'Use a JSONL file.');
 }
 
 async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {

@@ -94,7 +94,7 @@ export function outcomeWords(outcome: DebugOutcome, label: string, before?: numb
 	const value = values[0] ?? null;
 	const told = `${label}: ${valueWords(value)}`;
 	if (before === undefined || before === value) return told;
-	return `${told} by itself. In its batch it was ${valueWords(before)}: the reward depends on other rows, on chance, or was changed since.`;
+	return `${told} alone. In its batch it was ${valueWords(before)}: the reward depends on other rows or on chance, or was changed since.`;
 }
 
 const valueWords = (value: number | null) => (value === null ? 'null (the reward does not apply)' : `${value}`);

@@ -42,7 +42,7 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 	if (!file.endsWith('.py')) {
 		throw new Failure(
 			'unsupported',
-			`${file} is not written in Python, as the other trainers' rewards are.`,
+			`${file} is not written in Python, which other trainers' rewards are.`,
 			'Write the reward in Python to use it there; it scores the same here.',
 		);
 	}
@@ -59,7 +59,7 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 	const source = (await readNamed(file, { largest })).toString('utf8');
 	const { weights, answer, think, conversational } = { ...defaults, ...request };
 	if (!/^[A-Za-z_]\w*$/.test(answer)) {
-		throw new Failure('invalid', `"${answer}" cannot be the name of a parameter.`, 'Name the answer column otherwise.');
+		throw new Failure('invalid', `"${answer}" is not a valid parameter name.`, 'Rename the answer column.');
 	}
 	const names = request.names ?? [];
 	return exportReward(target, { source, file: basename(file), facts, names, weights, answer, think, conversational });
@@ -72,7 +72,7 @@ export async function writeAdapter(path: string, text: string): Promise<void> {
 		throw Failure.from(error, `Cannot write ${path}`);
 	});
 	if (old !== null && !/^# Made from .* by "reasoning-lab export-reward"/.test(old.toString('utf8'))) {
-		throw new Failure('exists', `${path} is there and is no adapter.`, 'Choose another file.');
+		throw new Failure('exists', `${path} exists and is not an adapter.`, 'Choose another file.');
 	}
 	await writeFileAtomic(path, text);
 }

@@ -50,7 +50,7 @@ function git(folder: string, args: readonly string[], input?: string, signal?: A
 			reject(failure);
 		};
 		const timer = setTimeout(
-			() => end(new Failure('timeout', `git did not answer in ${folder}.`, 'See whether git works there.')),
+			() => end(new Failure('timeout', `git did not respond in ${folder}.`, 'Check that git works there.')),
 			revisionLimits.timeoutMs,
 		);
 		const abort = () => end(new Failure('cancelled', 'Canceled.'));
@@ -93,7 +93,7 @@ async function repositoryOf(file: string, signal: AbortSignal | undefined): Prom
 	if (stderr.includes('dubious ownership')) {
 		throw new Failure(
 			'denied',
-			`git does not trust the repository of ${file}, because somebody else owns it.`,
+			`git does not trust the repository of ${file}, because another user owns it.`,
 			'Add the folder to safe.directory in your git settings.',
 		);
 	}
@@ -150,7 +150,7 @@ function parseBatch(output: Buffer, count: number): Buffer[] {
 	while (contents.length < count) {
 		const end = output.indexOf(0x0a, at);
 		const head = end < 0 ? null : /^[0-9a-f]+ blob (\d+)$/.exec(output.toString('latin1', at, end));
-		if (!head) throw new Failure('corrupt', 'git did not give the files of the revision.', 'Try git fsck.');
+		if (!head) throw new Failure('corrupt', 'git did not list the files of the revision.', 'Run git fsck.');
 		const size = Number(head[1]);
 		contents.push(output.subarray(end + 1, end + 1 + size));
 		at = end + 1 + size + 1;
@@ -181,7 +181,7 @@ export async function copyRevision(
 	file: string,
 	{ revision = 'HEAD', signal }: { readonly revision?: string; readonly signal?: AbortSignal } = {},
 ): Promise<RevisionCopy> {
-	if (!/^\w[\w./~^@-]*$/.test(revision)) throw new Failure('invalid', `"${revision}" names no revision.`);
+	if (!/^\w[\w./~^@-]*$/.test(revision)) throw new Failure('invalid', `"${revision}" is not a revision.`);
 	const real = await realpath(file).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${file}`);
 	});

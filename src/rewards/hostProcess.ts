@@ -194,7 +194,7 @@ export class HostProcess {
 	/** The connection is gone: the process is about to end and how says more, or it has closed its end and is of no use. */
 	async #broken(): Promise<HostEnd> {
 		const end = await Promise.race([this.ended, new Promise<null>((resolve) => setTimeout(resolve, lastMs, null))]);
-		return end ?? (await this.kill(new HostEnd('exited', 'The connection to the reward host broke')));
+		return end ?? (await this.kill(new HostEnd('exited', 'The connection to the reward host was lost')));
 	}
 
 	/** What an error that the host answered means. @param file null: there is none to blame */
@@ -208,9 +208,7 @@ export class HostProcess {
 			}
 		}
 		// User code can change what its process is made of, such as Array.prototype: the process is of no more use.
-		return await this.kill(
-			new HostEnd('exited', `The process of the reward does not work any more (${error.message})`),
-		);
+		return await this.kill(new HostEnd('exited', `The reward process stopped working (${error.message})`));
 	}
 
 	async #timeOut(timeoutMs: number): Promise<void> {
@@ -252,18 +250,18 @@ export class HostProcess {
 	#explain(code: number | null, signal: NodeJS.Signals | null): HostEnd {
 		const words = this.log.peek();
 		if (!this.#answered && (code === 127 || code === 126)) {
-			return new HostEnd('load', `The program ${this.#program} cannot be started`);
+			return new HostEnd('load', `Cannot start the program ${this.#program}`);
 		}
 		if (code === refusedExit && !this.#answered) return new HostEnd('load', `${this.#program}: ${words.trim()}`);
 		// V8 says so before it aborts.
 		if (/JavaScript heap out of memory|Reached heap limit/.test(words)) {
-			return new HostEnd('memory', 'The reward filled the heap of its process');
+			return new HostEnd('memory', 'The reward process ran out of heap memory');
 		}
 		return new HostEnd(
 			'exited',
 			signal === null
-				? `The reward ended its process with status ${code}`
-				: `The process of the reward was ended by ${signal}${signal === 'SIGKILL' ? '; memory may have run out' : ''}`,
+				? `The reward process exited with status ${code}`
+				: `The reward process was killed by ${signal}${signal === 'SIGKILL' ? '; memory may have run out' : ''}`,
 		);
 	}
 

@@ -55,7 +55,7 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 					];
 		for (const part of parts) files.set(part, await readFile(part));
 	} catch (error) {
-		throw new Failure('missing', `The reward host's program ${main} cannot be read.`, 'Install or build it again.', {
+		throw new Failure('missing', `Cannot read the reward host's program ${main}.`, 'Reinstall or rebuild it.', {
 			cause: error,
 		});
 	}

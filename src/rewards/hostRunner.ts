@@ -115,7 +115,7 @@ export class HostRunner implements RewardRunner {
 			throw new Failure(
 				'missing',
 				`${sourceName(this.source)} has no reward "${name}"; it has: ${host.rewards.map((one) => one.name).join(', ')}.`,
-				'Correct the name.',
+				'Fix the name.',
 			);
 		}
 		if (rows.length === 0) return { values: [], errors: [], logs: this.#logsOf([]), durationMs: 0 };
@@ -226,13 +226,13 @@ export class HostRunner implements RewardRunner {
 			this.#endRetired(host);
 		}
 		if (reply.values.length !== rows.length) {
-			throw new Failure('internal', `The reward host gave ${reply.values.length} values for ${rows.length} rows.`);
+			throw new Failure('internal', `The reward host returned ${reply.values.length} values for ${rows.length} rows.`);
 		}
 		return { ...reply, logs: [...host.process.log.take(), ...reply.logs] };
 	}
 
 	#endRetired({ process, busy, retired }: LoadedHost): void {
-		if (retired && busy === 0) void process.kill(new HostEnd('exited', 'The reward was loaded anew'));
+		if (retired && busy === 0) void process.kill(new HostEnd('exited', 'The reward was reloaded'));
 	}
 
 	#logsOf(lines: readonly string[]): string[] {
@@ -330,20 +330,20 @@ export class HostRunner implements RewardRunner {
 			return new Failure(
 				'unavailable',
 				`${name} needs ${needed}: ${end.message.replace(/[.]?$/, '.')}`,
-				`Install it, or name it in the setting ${setting}.`,
+				`Install it, or set ${setting} to its path.`,
 			);
 		}
 		if (end.kind === 'timeout') {
 			return new Failure(
 				'timeout',
 				`${name} was not loaded within ${this.#limits.loadMs / 1000} s${end.place.line === undefined ? '' : ` (line ${end.place.line})`}.`,
-				'Do less when the file is loaded, or allow more time.',
+				'Do less at load time, or allow more time.',
 			);
 		}
 		const said = words.trim().split('\n').slice(-3).join(' ');
 		const message = `${end.message}${said === '' ? '' : `: ${said}`}`;
 		const file = fileOf(this.source);
-		if (file === null) return new Failure('internal', `${name} could not be loaded: ${message}.`);
+		if (file === null) return new Failure('internal', `Cannot load ${name}: ${message}.`);
 		return new LoadFailure({ reason: 'invalid', message, ...end.place }, file);
 	}
 }

@@ -43,7 +43,7 @@ export async function isolateRows(
 			errors.push({
 				index,
 				kind: fault.kind,
-				message: `${fault.message} (not tried alone: ${killed} other rows failed)`,
+				message: `${fault.message} (not retried alone: ${killed} other rows failed)`,
 			});
 			continue;
 		}
@@ -51,7 +51,7 @@ export async function isolateRows(
 			errors.push({
 				index,
 				kind: 'timeout',
-				message: `Not scored: the batch failed (${fault.message}), and its rows one by one took too long`,
+				message: `Not scored: the batch failed (${fault.message}), and scoring its rows one by one took too long`,
 			});
 			continue;
 		}

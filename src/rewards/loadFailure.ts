@@ -19,7 +19,7 @@ export class LoadFailure extends Failure {
 	constructor(data: LoadFailureData, rewardFile: string) {
 		const file = data.file ?? rewardFile;
 		const place = data.line === undefined ? basename(file) : `${basename(file)}:${data.line}`;
-		super(data.reason, `${place}: ${data.message.replace(/[.]?$/, '.')}`, data.action ?? 'Correct the file.');
+		super(data.reason, `${place}: ${data.message.replace(/[.]?$/, '.')}`, data.action ?? 'Fix the file.');
 		this.file = file;
 		if (data.line !== undefined) this.line = data.line;
 		this.detail = data.message;

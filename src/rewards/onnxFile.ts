@@ -66,7 +66,7 @@ function checkFunctions(path: string, functions: ReadonlyMap<string, Calls>, cal
 	const sizes = new Map<string, number>();
 	const sizeOf = (of: Calls, depth: number): number => {
 		if (depth > onnxLimits.depth) {
-			throw refused(path, `its functions call each other more than ${onnxLimits.depth} deep`);
+			throw refused(path, `its functions are nested more than ${onnxLimits.depth} calls deep`);
 		}
 		let sum = 0;
 		for (const [name, count] of of) {
@@ -76,7 +76,7 @@ function checkFunctions(path: string, functions: ReadonlyMap<string, Calls>, cal
 		}
 		return sum;
 	};
-	if (sizeOf(calls, 0) > onnxLimits.fields) throw refused(path, 'its functions make too many nodes');
+	if (sizeOf(calls, 0) > onnxLimits.fields) throw refused(path, 'its functions expand to too many nodes');
 }
 
 /** How often operators and functions are used, by name. */
@@ -93,18 +93,18 @@ async function checkExternal(path: string, external: readonly ExternalData[]): P
 			sizes.set(location, size);
 		}
 		if (offset + length > size) {
-			throw refused(path, `the tensor ${shown(tensor)} ends behind the end of ${shown(location)}`);
+			throw refused(path, `the tensor ${shown(tensor)} ends past the end of ${shown(location)}`);
 		}
 		taken += length;
 	}
 	// Tensors that share bytes take more memory than the files have.
 	const most = tableBytes(0) + [...sizes.values()].reduce((sum, size) => sum + size, 0);
-	if (taken > most) throw refused(path, 'its tensors share bytes of its external data');
+	if (taken > most) throw refused(path, 'its tensors overlap in its external data');
 }
 
 /** Size of a file of external data, which lies in the model's folder and is no link that leads out of it. */
 async function sizeInside(path: string, folder: string, location: string): Promise<number> {
-	const outside = () => refused(path, `its external data ${shown(location)} lie outside of its folder`);
+	const outside = () => refused(path, `its external data ${shown(location)} are outside its folder`);
 	const parts = location.split(/[\\/]/);
 	if (location === '' || location.includes('\0') || parts.some((part) => part === '' || part === '..')) throw outside();
 	const file = join(folder, location);
@@ -122,8 +122,8 @@ const shown = (text: string) => JSON.stringify(text.length <= 200 ? text : `${te
 function refused(path: string, why: string): Failure {
 	return new Failure(
 		'invalid',
-		`The model ${path} cannot be loaded: ${why}.`,
-		'Export it again, or get it from its maker.',
+		`Cannot load the model ${path}: ${why}.`,
+		'Export it again, or get it from its publisher.',
 	);
 }
 
@@ -167,7 +167,7 @@ class OnnxWalk {
 			return;
 		}
 		if (depth > 4 * onnxLimits.depth) {
-			throw refused(this.#path, `its graphs lie more than ${onnxLimits.depth} deep in each other`);
+			throw refused(this.#path, `its graphs are nested more than ${onnxLimits.depth} levels deep`);
 		}
 		let elements = 1;
 		if (inner === 'function') this.#caller = new Map();
@@ -221,7 +221,7 @@ class OnnxWalk {
 			const number = (key: string) => Number(entries.get(key) ?? 0);
 			const [offset, length] = [number('offset'), entries.has('length') ? number('length') : bytes];
 			if (![offset, length].every((n) => Number.isSafeInteger(n) && n >= 0) || length < bytes) {
-				throw refused(this.#path, `the external data of the tensor ${shown(name)} do not fit its shape`);
+				throw refused(this.#path, `the external data of the tensor ${shown(name)} do not match its shape`);
 			}
 			this.external.push({ tensor: name, location: entries.get('location') ?? '', offset, length });
 		} else if (raw ? bytes > held : elements > 2 * held) {
@@ -239,7 +239,7 @@ class OnnxWalk {
 
 	#dim(size: number): number {
 		if (Number.isSafeInteger(size)) return size;
-		throw refused(this.#path, 'a tensor has a size that is no size');
+		throw refused(this.#path, 'a tensor has an invalid size');
 	}
 
 	/** The fields up to a place; what of one was not read is skipped when the next is asked for. */
@@ -257,12 +257,12 @@ class OnnxWalk {
 			} else {
 				const length = kind === 2 ? this.#varint() : Number.NaN;
 				const to = this.#at + length;
-				if (!(to <= end)) throw refused(this.#path, 'it is not an ONNX model, or it is cut off');
+				if (!(to <= end)) throw refused(this.#path, 'it is not an ONNX model, or it is truncated');
 				yield { field, end: to, value: 0 };
 				this.#at = to;
 			}
 		}
-		if (this.#at !== end) throw refused(this.#path, 'it is not an ONNX model, or it is cut off');
+		if (this.#at !== end) throw refused(this.#path, 'it is not an ONNX model, or it is truncated');
 	}
 
 	/** An integer without a sign; above 2^53 it is not exact. */
@@ -281,7 +281,7 @@ class OnnxWalk {
 		if (place < 0 || place >= this.#windowSize) {
 			this.#windowAt = this.#at;
 			this.#windowSize = readSync(this.#file, this.#window, 0, this.#window.length, this.#at);
-			if (this.#windowSize === 0) throw refused(this.#path, 'it is not an ONNX model, or it is cut off');
+			if (this.#windowSize === 0) throw refused(this.#path, 'it is not an ONNX model, or it is truncated');
 			place = 0;
 		}
 		this.#at++;

@@ -34,8 +34,8 @@ async function loadRuntime(): Promise<typeof Ort> {
 	} catch (cause) {
 		throw new Failure(
 			'unavailable',
-			`onnxruntime-node could not be loaded for ${process.platform} ${process.arch}.`,
-			'Install the package again, or give the reward "process" a "url".',
+			`Cannot load onnxruntime-node for ${process.platform} ${process.arch}.`,
+			'Reinstall the package, or set a "url" for the reward "process".',
 			{ cause },
 		);
 	}
@@ -88,7 +88,7 @@ export class OnnxModel implements StepScorer {
 		try {
 			session = await ort.InferenceSession.create(file, { logSeverityLevel: 3, interOpNumThreads: 1 });
 		} catch (cause) {
-			throw new Failure('invalid', `${file} cannot be loaded: ${(cause as Error).message}.`, 'Export it anew.', {
+			throw new Failure('invalid', `Cannot load ${file}: ${(cause as Error).message}.`, 'Export it again.', {
 				cause,
 			});
 		}
@@ -96,7 +96,7 @@ export class OnnxModel implements StepScorer {
 		if (!session.inputNames.includes('input_ids') || strange.length > 0) {
 			throw new Failure(
 				'invalid',
-				`${file} does not take "input_ids" alone: its inputs are ${session.inputNames.join(', ')}.`,
+				`${file} does not take only "input_ids": its inputs are ${session.inputNames.join(', ')}.`,
 				'Export it as a token classifier, without a cache.',
 			);
 		}
@@ -114,7 +114,7 @@ export class OnnxModel implements StepScorer {
 			throw new Failure(
 				'invalid',
 				`The thinking has more than ${maxTokens} tokens for the model ${this.#what}.`,
-				'Raise "maxTokens" if the model takes more.',
+				'Raise "maxTokens" if the model supports more.',
 			);
 		}
 		const { data, classes } = await this.#run(ids);
@@ -124,7 +124,7 @@ export class OnnxModel implements StepScorer {
 	#encode(text: string, first: boolean): number[] {
 		const ids = this.#tokenizer.encode(text, { add_special_tokens: first }).ids as (number | undefined)[];
 		if (ids.length > 0 && ids.every((id) => Number.isInteger(id))) return ids as number[];
-		throw new Failure('invalid', `The tokenizer of ${this.#what} does not know every character of the text.`);
+		throw new Failure('invalid', `The tokenizer of ${this.#what} does not cover every character of the text.`);
 	}
 
 	async #run(ids: readonly number[]): Promise<{ data: Float32Array; classes: number }> {
@@ -145,7 +145,7 @@ export class OnnxModel implements StepScorer {
 		if (output?.type !== 'float32' || rows !== 1 || tokens !== ids.length) {
 			throw new Failure(
 				'invalid',
-				`${this.#what} gives ${output?.type} [${output?.dims.join(', ')}], not float32 [1, ${ids.length}, classes].`,
+				`${this.#what} returns ${output?.type} [${output?.dims.join(', ')}], not float32 [1, ${ids.length}, classes].`,
 				'Export it as a token classifier.',
 			);
 		}

@@ -24,12 +24,12 @@ export async function readRewardFacts(
 		const options = { timeout: limitMs, maxBuffer: 16 << 20, ...(signal ? { signal } : {}) };
 		printed = (await run(python, ['-I', join(folder, 'python', 'reward_facts.py'), file], options)).stdout;
 	} catch (error) {
-		if (signal?.aborted) throw new Failure('cancelled', 'The export was cancelled.');
+		if (signal?.aborted) throw new Failure('cancelled', 'The export was canceled.');
 		if ((error as { code?: unknown }).code === 'ENOENT') {
 			throw new Failure(
 				'unavailable',
 				`There is no Python "${python}".`,
-				'Name one by --python or by the setting reasoningLab.rewards.python.',
+				'Set one with --python or with the setting reasoningLab.rewards.python.',
 				{ cause: error },
 			);
 		}
@@ -39,7 +39,7 @@ export async function readRewardFacts(
 			.at(-1);
 		throw new Failure('invalid', `${file} cannot be read: ${said || Failure.from(error).message}`);
 	}
-	const reply = decodeOrThrow(factsReplySchema, JSON.parse(printed), `The facts of ${file}`);
+	const reply = decodeOrThrow(factsReplySchema, JSON.parse(printed), `The description of ${file}`);
 	if ('error' in reply) {
 		const { line, message } = reply.error;
 		throw new Failure('invalid', `${file}${line === null ? '' : `:${line}`}: ${message}.`, 'Fix it first.');

@@ -111,7 +111,7 @@ async function readStep(
 		await handle.close();
 	}
 	const remarks: string[] = [];
-	if (left > 0) remarks.push(`Step ${step}: ${left} lines are no rollouts, or too long, and are left out.`);
+	if (left > 0) remarks.push(`Step ${step}: skipped ${left} lines that are not rollouts or are too long.`);
 	return cut ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
 }
 
@@ -119,7 +119,7 @@ function withoutTornGroup(step: number, lines: PlacedLine[], remarks: string[]):
 	const last = lines.at(-1)?.line.group;
 	const whole = lines.filter(({ line }) => line.group !== last);
 	const used = whole.length > 0 ? whole : lines;
-	const remark = `Step ${step} has more rollouts than are read: the first ${used.length} are used.`;
+	const remark = `Step ${step} has more rollouts than the limit: the first ${used.length} are used.`;
 	return { lines: used, remarks: [...remarks, remark] };
 }
 
@@ -142,7 +142,7 @@ async function readForeignStep(
 	} finally {
 		await opened.close();
 	}
-	const remarks = left === 0 ? [] : [`Step ${step}: ${left} records are no rollouts, and are left out.`];
+	const remarks = left === 0 ? [] : [`Step ${step}: skipped ${left} records that are not rollouts.`];
 	return lines.length > limits.batchRows ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
 }
 

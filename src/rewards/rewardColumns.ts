@@ -59,7 +59,7 @@ export function rewardColumns(
 			throw new Failure(
 				'invalid',
 				`The reward file ${file} has no reward "${reward.name}"; it has ${all.map(({ name }) => name).join(', ')}.`,
-				'Correct "name" in the recipe.',
+				'Fix "name" in the recipe.',
 			);
 		}
 		for (const { name, weight, batchOnly, required } of named) {
@@ -67,7 +67,7 @@ export function rewardColumns(
 				throw new Failure(
 					'invalid',
 					`The reward "${name}" of ${file} is listed twice.`,
-					'Add up its weights in one entry of "rewards".',
+					'Combine its weights in one entry of "rewards".',
 				);
 			}
 			columns.push({

@@ -122,7 +122,7 @@ export async function findRewardData(request: RewardDataRequest): Promise<Reward
 		} else if (recipe !== null) {
 			dataset = recipe.recipe.dataset;
 			source = recipe.names ? 'recipe' : 'near';
-		} else remarks.push(`No dataset is known for ${basename(file)}. ${datasetHint(file)}`);
+		} else remarks.push(`No dataset found for ${basename(file)}. ${datasetHint(file)}`);
 		const unread = dataset === null ? null : onlyTrainerReads(dataset);
 		if (unread !== null) {
 			remarks.push(`${unread} ${datasetHint(file)}`);
@@ -191,7 +191,7 @@ async function chooseRecipe(request: RewardDataRequest, remarks: string[]): Prom
 	if (first?.names && second?.names) {
 		const more = recipes.filter(({ names }) => names).length - 1;
 		remarks.push(
-			`${basename(first.path)} is used; ${more} more ${more === 1 ? 'recipe names' : 'recipes name'} the file.`,
+			`${basename(first.path)} is used; ${more} more ${more === 1 ? 'recipe uses' : 'recipes use'} the file.`,
 		);
 	}
 	if (first === undefined) for (const fault of faults) remarks.push(fault.message);

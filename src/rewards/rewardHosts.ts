@@ -132,7 +132,7 @@ export class RewardHosts extends Disposable {
 		const spare = this.#spares.get(language);
 		this.#spares.delete(language);
 		void spare?.then(
-			(host) => host.kill(new HostEnd('exited', 'It is not needed any more')),
+			(host) => host.kill(new HostEnd('exited', 'It is no longer needed')),
 			() => undefined,
 		);
 	}

@@ -132,7 +132,7 @@ export class RewardVerifier {
 			throw new Failure(
 				'missing',
 				`${basename(file)} has no reward "${name}"; it has ${names.join(', ')}.`,
-				'Name one of these.',
+				'Use one of these.',
 			);
 		}
 		const others = this.#othersOf(plan, options);
@@ -177,7 +177,7 @@ export class RewardVerifier {
 		}
 		const scored = found;
 		return new Promise((resolve) => {
-			const late = 'The other rewards of the recipe are still being scored: they are compared the next time.';
+			const late = 'The other rewards of the recipe are still being scored: they will be compared next time.';
 			const timer = othersMs === undefined ? undefined : setTimeout(() => end(nothing(late)), othersMs);
 			const abort = () => end(nothing());
 			const end = (others: Others) => {

@@ -148,8 +148,8 @@ function remarksOf(seen: {
 	if (unanswered > 0) {
 		remarks.push(
 			unanswered === looked
-				? `${described} has no answers in "${data.answer}", so right and wrong ones cannot be made.`
-				: `${unanswered} of ${looked} rows of ${described} have no answer and are left out.`,
+				? `${described} has no answers in "${data.answer}", so no correct and incorrect completions can be made.`
+				: `${unanswered} of ${looked} rows of ${described} have no answer and are skipped.`,
 		);
 	}
 	return remarks;

@@ -14,14 +14,18 @@ const parts = ['normalizers', 'pretokenizers', 'processors', 'decoders'] as cons
 export async function readTokenizer<T>(path: string, make: (value: object) => T): Promise<T> {
 	const text = await readNamed(path, { largest: tokenizerLimits.bytes }).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.reason !== 'missing') throw error;
-		throw new Failure('missing', `There is no ${path}.`, 'Name the tokenizer.json of the model.');
+		throw new Failure('missing', `${path} does not exist.`, 'Use the tokenizer.json of the model.');
 	});
 	try {
 		const value = parseBoundedJson(text.toString('utf8'));
 		checkTokenizer(value);
 		return make(value);
 	} catch (error) {
-		throw new Failure('invalid', `${path} is no tokenizer.json: ${(error as Error).message}.`, "Take the model's own.");
+		throw new Failure(
+			'invalid',
+			`${path} is not a tokenizer.json: ${(error as Error).message}.`,
+			"Take the model's own.",
+		);
 	}
 }
 
@@ -39,7 +43,7 @@ export function checkTokenizer(value: unknown): asserts value is object {
 				if (typeof made === 'string') growth *= Math.max(1, made.length);
 			}
 			if (growth > tokenizerLimits.growth) {
-				throw new Error(`its ${name} makes more than ${tokenizerLimits.growth} characters of one`);
+				throw new Error(`its ${name} expands one character to more than ${tokenizerLimits.growth}`);
 			}
 		}
 	}
@@ -47,7 +51,7 @@ export function checkTokenizer(value: unknown): asserts value is object {
 
 function* stepsOf(step: unknown, depth: number): Generator<Record<string, unknown>> {
 	if (!isObject(step)) return;
-	if (depth > 8) throw new Error('its steps lie too deep in each other');
+	if (depth > 8) throw new Error('its steps are nested too deeply');
 	yield step;
 	for (const name of parts) {
 		for (const part of Array.isArray(step[name]) ? step[name] : []) yield* stepsOf(part, depth + 1);

@@ -95,8 +95,8 @@ export async function planVerification(request: PlanRequest): Promise<Verificati
 		if (run === null) {
 			throw new Failure(
 				'missing',
-				`No run with rollouts is known for ${basename(file)}.`,
-				'Start a run, or name its folder.',
+				`No run with rollouts found for ${basename(file)}.`,
+				'Start a run, or choose its folder.',
 			);
 		}
 		const read = await readRecordedRollouts(run, { rows, numbers, ...(signal === undefined ? {} : { signal }) });

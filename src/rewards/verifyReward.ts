@@ -54,7 +54,7 @@ const mostLogs = 1_000;
 
 /** So many batches in a row may time out with all of their rows; the rest is then not tried. */
 const patience = 3;
-const notTried = `It was not tried, since ${patience} batches before it took longer than their limit.`;
+const notTried = `Skipped, because ${patience} batches before it exceeded their time limit.`;
 
 /** Scores the rows batch by batch, through the same runner interface as training. */
 async function scoreRows(

@@ -21,8 +21,8 @@ async function load(): Promise<Api> {
 	} catch (error) {
 		throw new Failure(
 			'unavailable',
-			`DuckDB cannot be loaded on this machine: ${(error as Error).message.split('\n')[0]}.`,
-			'Everything but queries works without it.',
+			`Cannot load DuckDB on this machine: ${(error as Error).message.split('\n')[0]}.`,
+			'Everything except queries works without it.',
 			{ cause: error },
 		);
 	}
@@ -30,7 +30,7 @@ async function load(): Promise<Api> {
 
 /** As loaded by `Database.open`. */
 function api(): Api {
-	if (loaded === null) throw new Error('No database was opened.');
+	if (loaded === null) throw new Error('No database is open.');
 	return loaded;
 }
 

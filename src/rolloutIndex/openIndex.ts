@@ -36,7 +36,7 @@ export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions
 	try {
 		await mkdir(storage, { recursive: true });
 	} catch (error) {
-		const { message } = Failure.from(error, `The folder of the index, ${storage}, cannot be made`);
+		const { message } = Failure.from(error, `Cannot create the index folder ${storage}`);
 		return await inMemory(memoryMb, threads, `${message} The index is kept in memory.`);
 	}
 	for (let number = 1; number <= mostFiles; number++) {
@@ -50,7 +50,7 @@ export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions
 			return { ...opened, path, kind, spill };
 		} catch (error) {
 			if (isLocked(error)) continue;
-			throw Failure.from(error, `The index ${path} can be neither opened nor made anew`);
+			throw Failure.from(error, `Cannot open or rebuild the index ${path}`);
 		}
 	}
 	return await inMemory(memoryMb, threads, 'Many windows have this workspace open, so the index is kept in memory.');
@@ -70,10 +70,10 @@ async function openFile(options: FileOptions): Promise<{ database: Database; mes
 			const fits = await hasSchema(connection);
 			connection.close();
 			if (fits) return { database, message };
-			message = 'The index was made by another version of Reasoning Lab; it is made anew.';
+			message = 'The index was made by another version of Reasoning Lab and is being rebuilt.';
 		} catch (error) {
 			if (isLocked(error)) throw error;
-			message = `The index was damaged (${firstLine(error)}); it is made anew.`;
+			message = `The index was damaged (${firstLine(error)}) and is being rebuilt.`;
 		}
 		database?.close();
 		await rm(path, { force: true });

@@ -25,7 +25,7 @@ export interface FolderQuery {
 export interface FolderAnswer {
 	readonly table: ResultTable;
 	readonly runs: readonly IndexProgress[];
-	/** Not all folders were looked at for runs. */
+	/** Not all folders were searched for runs. */
 	readonly cut: boolean;
 	/** What a person should know about the index. */
 	readonly message: string | null;

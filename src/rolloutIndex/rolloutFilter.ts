@@ -24,7 +24,7 @@ export function columnSql(column: string, numbers: boolean): string {
 	if (column.startsWith('rewards.')) return `rewards['${column.slice('rewards.'.length).replaceAll("'", "''")}']`;
 	const found = columns.find(({ name }) => name === column);
 	if (found === undefined || (numbers && !numeric.has(found.type))) {
-		throw new Failure('invalid', `${column} is no ${numbers ? 'column of numbers' : 'column'} of rollouts.`);
+		throw new Failure('invalid', `${column} is not a ${numbers ? 'numeric column' : 'column'} of rollouts.`);
 	}
 	return numbers && found.type === 'BOOLEAN' ? `${quoted(column)}::INTEGER` : quoted(column);
 }

@@ -295,7 +295,7 @@ export class RunIndexer {
 			{ report: (report) => (report.kind === 'batch' ? take(report.batch) : undefined) },
 			signal,
 		);
-		if (final.kind !== 'scanned') throw new Failure('internal', 'A thread answered something else.');
+		if (final.kind !== 'scanned') throw new Failure('internal', 'A worker thread returned an unexpected reply.');
 		return final.result;
 	}
 

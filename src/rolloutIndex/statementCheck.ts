@@ -39,7 +39,7 @@ const deniedFunctions: ReadonlySet<string> = new Set([
 	'write_log',
 ]);
 
-const action = 'Ask with SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN over the views of the index.';
+const action = 'Use SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN on the views of the index.';
 
 /** What may run: the statement itself, and the names of its parameters. */
 export interface CheckedStatement {
@@ -53,10 +53,10 @@ export interface CheckedStatement {
  * @param connection without data that could be harmed: statements are parsed and bound here, none runs
  */
 export async function checkStatement(connection: Connection, sql: string): Promise<CheckedStatement> {
-	if (sql.includes('\0')) throw new Failure('invalid', 'The statement holds a null character.');
+	if (sql.includes('\0')) throw new Failure('invalid', 'The statement contains a null character.');
 	const explained = /^\s*explain\s+(?:analyze\s+)?(?=\S)/i.exec(sql);
 	const tree = await treeOf(connection, explained === null ? sql : sql.slice(explained[0].length));
-	if (tree === null) throw new Failure('denied', 'Only statements that read are run.', action);
+	if (tree === null) throw new Failure('denied', 'Only read statements are allowed.', action);
 	walk(tree);
 	let prepared: readonly Prepared[];
 	try {
@@ -66,9 +66,9 @@ export async function checkStatement(connection: Connection, sql: string): Promi
 	}
 	const [statement] = prepared;
 	if (statement === undefined) throw new Failure('invalid', 'There is no statement.');
-	if (prepared.length > 1) throw new Failure('denied', 'Several statements are not run at once.', action);
+	if (prepared.length > 1) throw new Failure('denied', 'Run one statement at a time.', action);
 	if (statement.kind !== 'SELECT' && statement.kind !== 'EXPLAIN') {
-		throw new Failure('denied', `A statement of kind ${statement.kind} is not run.`, action);
+		throw new Failure('denied', `Statements of kind ${statement.kind} are not allowed.`, action);
 	}
 	return { sql, parameters: statement.parameters };
 }
@@ -90,11 +90,11 @@ async function treeOf(connection: Connection, sql: string): Promise<unknown> {
 	};
 	if (tree.error) {
 		if (tree.error_type === 'not implemented') return null;
-		throw new Failure('invalid', ended(tree.error_message ?? 'The statement is not understood'));
+		throw new Failure('invalid', ended(tree.error_message ?? 'The statement is invalid'));
 	}
 	const statements = tree.statements ?? [];
 	if (statements.length === 0) throw new Failure('invalid', 'There is no statement.');
-	if (statements.length > 1) throw new Failure('denied', 'Several statements are not run at once.', action);
+	if (statements.length > 1) throw new Failure('denied', 'Run one statement at a time.', action);
 	return statements[0];
 }
 
@@ -112,7 +112,7 @@ function walk(root: unknown): void {
 		if (typeof node.function_name === 'string') {
 			const name = node.function_name.toLowerCase();
 			if (inFrom ? !tableFunctions.has(name) : deniedFunctions.has(name)) {
-				throw new Failure('denied', `The function ${name.slice(0, 100)} is not run.`, action);
+				throw new Failure('denied', `The function ${name.slice(0, 100)} is not allowed.`, action);
 			}
 		}
 		const isTableFunction = node.type === 'TABLE_FUNCTION';
@@ -128,7 +128,7 @@ export function sqlFailure(error: unknown): Failure {
 		return new Failure('denied', ended(message), action, { cause: error });
 	}
 	if (/^Out of Memory Error/.test(message)) {
-		return new Failure('full', ended(message), 'Ask for less at once: filter first, or group.', { cause: error });
+		return new Failure('full', ended(message), 'Request less data: filter first, or group.', { cause: error });
 	}
 	if (/^INTERRUPT Error/i.test(message)) return new Failure('cancelled', 'The statement was stopped.');
 	return new Failure('invalid', ended(message), undefined, { cause: error });

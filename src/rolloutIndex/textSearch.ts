@@ -50,7 +50,7 @@ export function patternOf({ pattern, regex, caseSensitive }: TextQuery): Pattern
 		throw new Failure(
 			'invalid',
 			`${(error as Error).message}.`,
-			'Expressions are those of JavaScript with the flags u and s.',
+			'Use a JavaScript regular expression (flags u and s).',
 		);
 	}
 	const texts = regex ? requiredTexts(source) : [pattern];
@@ -191,8 +191,8 @@ export async function searchTexts(
 	if (slow >= mostSlow)
 		limits.push(`Stopped: the expression took longer than ${matchMs / 1000} s on ${slow} rollouts.`);
 	else if (slow > 0)
-		limits.push(`The expression took longer than ${matchMs / 1000} s on ${slow} rollouts, which are left out.`);
+		limits.push(`The expression took longer than ${matchMs / 1000} s on ${slow} rollouts, which were skipped.`);
 	if (unread > 0) limits.push(`${unread} records could not be read.`);
-	if (gone > 0) limits.push(`${gone} files were not there any more.`);
+	if (gone > 0) limits.push(`${gone} files no longer exist.`);
 	return { hits: told, complete: !limited && slow === 0 && gone === 0, bytes, limits };
 }

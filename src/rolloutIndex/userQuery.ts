@@ -117,7 +117,7 @@ export class UserQueries {
 					new Failure(
 						'timeout',
 						`The statement took longer than ${limits.timeoutMs / 1000} s.`,
-						'Filter more, or ask for less.',
+						'Filter more, or request less data.',
 					),
 				);
 			} else if (over > 1) {

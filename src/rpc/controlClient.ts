@@ -63,8 +63,8 @@ export class ControlClient extends Disposable {
 			this.#end(
 				new Failure(
 					'unavailable',
-					'The connection to the engine ended.',
-					'It may have ended; look at engine.log in the run folder.',
+					'The connection to the engine was lost.',
+					'The engine may have exited; see engine.log in the run folder.',
 				),
 			);
 		socket.on('close', () => {
@@ -126,7 +126,7 @@ export class ControlClient extends Disposable {
 		signal?: AbortSignal,
 	): Promise<ControlResult<M>> {
 		if (this.#lost || this.#gone)
-			return Promise.reject(new Failure('unavailable', 'The connection to the engine ended.'));
+			return Promise.reject(new Failure('unavailable', 'The connection to the engine was lost.'));
 		if (signal?.aborted) return Promise.reject(new Failure('cancelled', 'Canceled.'));
 		const cancel = new CancellationTokenSource();
 		return new Promise((resolve, reject) => {
@@ -145,7 +145,7 @@ export class ControlClient extends Disposable {
 			};
 			const timer = setTimeout(() => {
 				cancel.cancel();
-				fail(new Failure('timeout', `The engine did not answer ${method} within ${patience[method] / 1000} s.`));
+				fail(new Failure('timeout', `The engine did not respond to ${method} within ${patience[method] / 1000} s.`));
 			}, patience[method]);
 			this.#pending.add(fail);
 			signal?.addEventListener('abort', abort, { once: true });
@@ -180,7 +180,7 @@ function dial(path: string): Promise<Socket> {
 		const fail = (error: Error) => {
 			socket.destroy();
 			reject(
-				new Failure('unavailable', `No engine answers at ${path}: ${error.message}.`, 'Resume the run.', {
+				new Failure('unavailable', `No engine responds at ${path}: ${error.message}.`, 'Resume the run.', {
 					cause: error,
 				}),
 			);

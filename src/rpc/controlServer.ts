@@ -184,14 +184,14 @@ export class ControlServer extends Disposable {
 		if (method !== 'initialize') throw new Failure('denied', 'The first request must be initialize.');
 		const { protocol, token } = parameters('initialize', params);
 		if (!timingSafeEqual(digest(token), digest(this.#token))) {
-			throw new Failure('denied', 'The token is not that of this engine.', 'Connect again.');
+			throw new Failure('denied', 'The token does not match this engine.', 'Connect again.');
 		}
 		// A client speaks its own version and the one before, so an older client cannot; a newer one decides itself.
 		if (protocol < controlVersion) {
 			throw new Failure(
 				'version',
 				`The engine speaks control protocol ${controlVersion}, the client only ${protocol}.`,
-				'Update the program that connects.',
+				'Update the connecting program.',
 			);
 		}
 		const { run, serving, handlers } = this.#options;
@@ -208,7 +208,7 @@ export class ControlServer extends Disposable {
 		if (handler === undefined) {
 			throw new Failure(
 				'unsupported',
-				`This engine does not answer ${method}${this.#options.serving ? ' while it serves a checkpoint' : ''}.`,
+				`This engine does not support ${method}${this.#options.serving ? ' while it serves a checkpoint' : ''}.`,
 			);
 		}
 		return await handler(parameters(known, params), signal);
@@ -221,7 +221,7 @@ function parameters<M extends ControlMethod>(method: M, params: unknown): Contro
 	const fault = decoded.faults[0];
 	throw new Failure(
 		'invalid',
-		`${method}: ${fault?.path ? `${fault.path}: ` : ''}${fault?.message ?? 'wrong parameters'}.`,
+		`${method}: ${fault?.path ? `${fault.path}: ` : ''}${fault?.message ?? 'invalid parameters'}.`,
 	);
 }
 

@@ -26,7 +26,7 @@ export function fromResponseError(error: unknown, doing: string): Failure {
 	return new Failure(
 		'unavailable',
 		`${doing}: ${text}`,
-		'The engine may have ended; look at engine.log in the run folder.',
+		'The engine may have exited; see engine.log in the run folder.',
 		{
 			cause: error,
 		},

@@ -38,7 +38,7 @@ export async function appendAnnotation(folder: string, file: string, records: re
 }
 
 const notRegular = (path: string) =>
-	new Failure('invalid', `${path} is a link or no regular file, so nothing is written there.`, 'Remove it.');
+	new Failure('invalid', `${path} is a link or not a regular file, so nothing was written.`, 'Remove it.');
 
 async function endsTorn(handle: FileHandle, size: number): Promise<boolean> {
 	if (size === 0) return false;

@@ -29,7 +29,7 @@ export const comparisonFiles = {
 
 /** The log of a search of a comparison, relative to its folder. */
 export function comparisonTree(point: string, problem: number): string {
-	if (!/^\w{1,40}$/.test(point)) throw new Failure('invalid', 'That is no point of the comparison.');
+	if (!/^\w{1,40}$/.test(point)) throw new Failure('invalid', 'There is no such point in the comparison.');
 	return `${comparisonFiles.trees}/${point}/${problem}.jsonl`;
 }
 

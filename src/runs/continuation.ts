@@ -38,7 +38,7 @@ export async function continueText(
 	signal?: AbortSignal,
 ): Promise<ContinuationEnd> {
 	if (!client.engine.capabilities.includes('policy/generate')) {
-		throw new Failure('unsupported', 'This engine does not generate for others.', 'Serve a checkpoint of the run.');
+		throw new Failure('unsupported', 'This engine does not serve completions.', 'Serve a checkpoint of the run.');
 	}
 	let text = '';
 	let left = maxTokens;
@@ -57,7 +57,7 @@ export async function continueText(
 			signal,
 		);
 		const completion = completions[0]?.[0];
-		if (completion === undefined) throw new Failure('internal', 'The engine answered with no completion.');
+		if (completion === undefined) throw new Failure('internal', 'The engine returned no completion.');
 		text += completion.text;
 		if (completion.text !== '') onText(completion.text);
 		if (!completion.truncated) return { text, ended: true };

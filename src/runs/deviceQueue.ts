@@ -31,7 +31,8 @@ export interface DeviceQueueOptions {
  */
 export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLock | null> {
 	if (options.whenBusy === 'share') return null;
-	if (!/^[\w-]+$/.test(options.device)) throw new Failure('internal', `"${options.device}" cannot name a device.`);
+	if (!/^[\w-]+$/.test(options.device))
+		throw new Failure('internal', `"${options.device}" is not a valid device name.`);
 	const folder = join(options.folder ?? (await runtimeFolder()), `device-${options.device}`);
 	const tickets = join(folder, 'waiting');
 	await ensureFolder(tickets);
@@ -42,7 +43,7 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 	let told = 0;
 	try {
 		for (;;) {
-			if (options.signal?.aborted) throw new Failure('cancelled', `Waiting for ${options.device} was cancelled.`);
+			if (options.signal?.aborted) throw new Failure('cancelled', `Waiting for ${options.device} was canceled.`);
 			if ((await firstTicket(tickets)) === ticket) {
 				try {
 					return await FileLock.acquire(join(folder, 'lock'), `The device ${options.device}`);

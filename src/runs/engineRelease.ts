@@ -31,13 +31,13 @@ export async function engineReleased(
 	const deadline = performance.now() + limitMs;
 	while (await holds(join(folder, lock), engine)) {
 		if (signal?.aborted) {
-			throw new Failure('cancelled', `Process ${engine.pid} has ended its work on ${folder} and is still closing.`);
+			throw new Failure('cancelled', `Process ${engine.pid} has finished its work on ${folder} and is shutting down.`);
 		}
 		if (performance.now() > deadline) {
 			throw new Failure(
 				'timeout',
-				`The work on ${folder} has ended, but process ${engine.pid} is still closing after ${Math.round(limitMs / 1000)} s.`,
-				'Wait until it ends, or end it at once with reasoning-lab stop --now.',
+				`The work on ${folder} has finished, but process ${engine.pid} is still shutting down after ${Math.round(limitMs / 1000)} s.`,
+				'Wait until it exits, or force it with reasoning-lab stop --now.',
 			);
 		}
 		await sleep(lookMs);

@@ -32,7 +32,7 @@ export function exportFeedback(
 		);
 		const { pairs, undecided } = judgedPairs(feedback);
 		count.read = pairs.length + undecided;
-		for (let i = 0; i < undecided; i++) count.leaveOut('that were found equal, or that persons disagree on');
+		for (let i = 0; i < undecided; i++) count.leaveOut('rated equal, or with conflicting ratings');
 		for (const pair of pairs) {
 			checkAborted(options.signal);
 			if (pair.margin !== null && pair.margin < margin) {

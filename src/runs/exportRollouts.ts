@@ -111,7 +111,7 @@ export class ExportCount {
 const madeFrom = { rollouts: 'rollouts', labels: 'labeled rollouts', feedback: 'judged pairs' } as const;
 const whatFirst: Readonly<Partial<Record<ExportSummary['what'], string>>> = {
 	'labeled rollouts': 'Label steps in the rollouts panel first.',
-	'judged pairs': 'Rate completions of one prompt in the rollouts panel first.',
+	'judged pairs': 'Rate completions of the same prompt in the rollouts panel first.',
 };
 
 /**
@@ -136,8 +136,8 @@ export async function writeExport(
 			const why = leftOut.map((one) => leftOutText(one, what)).join(', ');
 			throw new Failure(
 				'missing',
-				`Nothing would be in ${path}: ${read} ${what} were looked at${why === '' ? '' : `; left out: ${why}`}${unreadable > 0 ? `; ${unreadable} records could not be read` : ''}.`,
-				whatFirst[what] ?? 'Choose others.',
+				`Nothing to write to ${path}: ${read} ${what} checked${why === '' ? '' : `; left out: ${why}`}${unreadable > 0 ? `; ${unreadable} records could not be read` : ''}.`,
+				whatFirst[what] ?? 'Change the selection.',
 			);
 		}
 		checkAborted(options.signal);
@@ -168,7 +168,7 @@ async function keepOutOfForeign(
 	if (!`${await real(dirname(path))}${sep}`.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)) return;
 	throw new Failure(
 		'invalid',
-		`${path} lies in the folder of a run that another trainer has written, so nothing is written there.`,
+		`${path} is inside a run folder of another trainer, so nothing was written.`,
 		'Choose another folder.',
 	);
 }
@@ -371,7 +371,7 @@ class Export {
 		if (unique) {
 			const key = textKey(JSON.stringify(made));
 			if (this.#seen.has(key)) {
-				this.#count.leaveOut('that are word for word an earlier one');
+				this.#count.leaveOut('that duplicate an earlier one');
 				return;
 			}
 			this.#seen.add(key);

@@ -45,7 +45,7 @@ const unrated: Readonly<Record<LabelFormat, string>> = {
 	prm800k: 'without a rated step',
 	'trl-stepwise': 'whose first step is not rated',
 	'math-shepherd': 'whose first step is not rated',
-	processbench: 'with an unrated step before the first wrong one',
+	processbench: 'with an unrated step before the first incorrect one',
 };
 
 /** Of another trainer's run the problem is the question, not the text that a chat template made of it. */

@@ -53,5 +53,5 @@ export class FaultList {
 }
 
 function beyondFault([file, { records }]: [string, { readonly records: number }]): RunFault {
-	return { file, line: null, message: 'has more that could not be read', records };
+	return { file, line: null, message: 'has more unreadable records', records };
 }

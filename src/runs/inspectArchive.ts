@@ -38,7 +38,7 @@ export async function inspectArchiveText(bytes: Uint8Array, name: string): Promi
 	const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	const samples = entriesOf(data, name).filter((entry) => /^samples\/[^/]+\.json$/.test(entry.name));
 	if (samples.length === 0) {
-		throw new Failure('invalid', `${name} is a zip archive without samples of Inspect.`, 'Open an .eval file.');
+		throw new Failure('invalid', `${name} is a zip archive without Inspect samples.`, 'Open an .eval file.');
 	}
 	const texts: string[] = [];
 	let left: number = zipLimits.decodedBytes;
@@ -49,7 +49,7 @@ export async function inspectArchiveText(bytes: Uint8Array, name: string): Promi
 		left -= decoded.length;
 		const text = sampleText(decoded, entry.name, name);
 		characters += text.length + 1;
-		if (characters > zipLimits.characters - 100) throw tooLarge(name, 'its conversations have more than 32 MB');
+		if (characters > zipLimits.characters - 100) throw tooLarge(name, 'its conversations are larger than 32 MB');
 		texts.push(text);
 	}
 	return `{"eval":{},"samples":[${texts.join(',')}]}`;
@@ -64,7 +64,7 @@ function sampleText(decoded: Buffer, entry: string, name: string): string {
 		throw new Failure('invalid', `Cannot read ${entry} in ${name}: ${(error as Error).message.slice(0, 200)}.`);
 	}
 	if (typeof sample !== 'object' || sample === null || Array.isArray(sample)) {
-		throw new Failure('invalid', `${entry} in ${name} is not a sample of Inspect.`);
+		throw new Failure('invalid', `${entry} in ${name} is not an Inspect sample.`);
 	}
 	const { id, epoch, input, messages, output, scores, error, attachments, events } = sample as Record<string, unknown>;
 	const model = (Array.isArray(events) ? events : []).flatMap((event: unknown) => {
@@ -87,9 +87,9 @@ function entriesOf(data: Buffer, name: string): Entry[] {
 	if (end < 0) throw broken('it has no end record');
 	const count = data.readUInt16LE(end + 10);
 	let at = data.readUInt32LE(end + 16);
-	if (count === 0xffff || at === 0xffffffff) throw tooLarge(name, 'it has the form of archives over 4 GB');
+	if (count === 0xffff || at === 0xffffffff) throw tooLarge(name, 'it uses the format for archives over 4 GB');
 	if (count > zipLimits.entries)
-		throw tooLarge(name, `it has ${count} entries, and up to ${zipLimits.entries} are read`);
+		throw tooLarge(name, `it has ${count} entries, more than the limit of ${zipLimits.entries}`);
 	const entries: Entry[] = [];
 	for (let i = 0; i < count; i++) {
 		if (at + 46 > end || data.readUInt32LE(at) !== entryMark)
@@ -117,7 +117,7 @@ async function decodedEntry(data: Buffer, entry: Entry, most: number, name: stri
 	}
 	const start = offset + 30 + data.readUInt16LE(offset + 26) + data.readUInt16LE(offset + 28);
 	if (start + packed > data.length) {
-		throw new Failure('invalid', `${name} is a damaged zip archive: ${entry.name} breaks off.`, 'Copy it again.');
+		throw new Failure('invalid', `${name} is a damaged zip archive: ${entry.name} is truncated.`, 'Copy it again.');
 	}
 	const body = data.subarray(start, start + packed);
 	if (method === methods.stored) return body;
@@ -131,7 +131,10 @@ async function decodedEntry(data: Buffer, entry: Entry, most: number, name: stri
 		const why = (error as Error).message.slice(0, 200);
 		throw new Failure('invalid', `Cannot read ${entry.name} in ${name}: ${why}.`, 'Copy the file again.');
 	}
-	throw new Failure('unsupported', `${entry.name} in ${name} is compressed by method ${method}, which is not read.`);
+	throw new Failure(
+		'unsupported',
+		`${entry.name} in ${name} is compressed with method ${method}, which is not supported.`,
+	);
 }
 
 function unzstd(body: Buffer, size: number, name: string): Promise<Buffer> {
@@ -145,7 +148,7 @@ function unzstd(body: Buffer, size: number, name: string): Promise<Buffer> {
 export function withoutZstd(name: string, version: string): Failure {
 	return new Failure(
 		'unsupported',
-		`${name} is compressed by Zstandard, which Node.js ${version} does not read (22.15 and newer do).`,
+		`${name} is compressed with Zstandard, which Node.js ${version} does not support (22.15 and newer do).`,
 		'Convert it with "inspect log convert --to json", or update the editor.',
 	);
 }

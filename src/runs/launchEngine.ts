@@ -36,7 +36,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 	const engine = await engineOfRun(run);
 	const program = engineProgram(options.engine, engine);
 	if (!(await stat(program).catch(() => null))?.isFile()) {
-		throw new Failure('missing', `The engine's program ${program} is not there.`, 'Install or build it again.');
+		throw new Failure('missing', `The engine program ${program} is missing.`, 'Reinstall or rebuild it.');
 	}
 	const log = await refuseLinks(run)
 		.then(() => openToAppend(join(run, runFiles.log)))
@@ -99,9 +99,7 @@ function exitOf(child: ChildProcess): Promise<Exit> {
 	return new Promise((resolve, reject) => {
 		child.once('exit', (code, signal) => resolve({ code, signal }));
 		child.once('error', (error) => {
-			reject(
-				new Failure('unavailable', `The engine could not be started: ${error.message}.`, undefined, { cause: error }),
-			);
+			reject(new Failure('unavailable', `Cannot start the engine: ${error.message}.`, undefined, { cause: error }));
 		});
 	});
 }
@@ -140,13 +138,9 @@ async function waitForEngine(
 			throw failureOf(record.error);
 		}
 		if (options.signal?.aborted)
-			throw new Failure('cancelled', 'Waiting for the engine was cancelled; it goes on starting.');
+			throw new Failure('cancelled', 'Waiting for the engine was canceled; it is still starting.');
 		if (Date.now() > deadline) {
-			throw new Failure(
-				'timeout',
-				`The engine of ${run} has not begun to work.`,
-				'Look at engine.log in the run folder.',
-			);
+			throw new Failure('timeout', `The engine of ${run} did not start in time.`, 'See engine.log in the run folder.');
 		}
 		await Promise.race([pause(50), ended.catch(() => undefined)]);
 	}
@@ -165,8 +159,8 @@ async function whyEnded(run: string, record: RunRecord | null, exit: Exit, logSt
 	const how = exit.signal === null ? `with status ${exit.code}` : `by ${exit.signal}`;
 	return new Failure(
 		'internal',
-		`The engine ended ${how} before it began to work${words === '' ? '' : `: ${words}`}`.replace(/[.]?$/, '.'),
-		`Look at ${join(run, runFiles.log)}.`,
+		`The engine exited ${how} before it started working${words === '' ? '' : `: ${words}`}`.replace(/[.]?$/, '.'),
+		`See ${join(run, runFiles.log)}.`,
 	);
 }
 

@@ -94,7 +94,7 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 	throw new Failure(
 		'invalid',
 		`The folder ${folder} is not a model: it has no config.json.`,
-		'Name a folder that save_pretrained wrote, or a checkpoint of a run.',
+		'Use a folder written by save_pretrained, or a checkpoint of a run.',
 	);
 }
 
@@ -118,7 +118,7 @@ async function cachedFolder(id: string, revision: string, variables: NodeJS.Proc
 	if (/^[\w.-]+$/.test(named) && (await stat(folder).catch(() => null))?.isDirectory()) return folder;
 	throw new Failure(
 		'missing',
-		`The sizes of ${id} are not known here: it is not in the cache of downloaded models (${cache}).`,
-		'Download it first, or name its folder in "model".',
+		`The size of ${id} is unknown: it is not in the cache of downloaded models (${cache}).`,
+		'Download it first, or set "model" to its folder.',
 	);
 }

@@ -51,7 +51,7 @@ export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDatas
 		return { source: taskSource(createTask(dataset as TaskDataset)), hash };
 	}
 	const unread = onlyTrainerReads(dataset);
-	if (unread !== null) throw new Failure('unsupported', unread, 'Name a file of rows (JSONL, CSV, Parquet) or a task.');
+	if (unread !== null) throw new Failure('unsupported', unread, 'Use a dataset file (JSONL, CSV, Parquet) or a task.');
 	const path = await folderOfSplit(dataset.path, dataset.split ?? defaultSplit);
 	const heldOutPath = dataset.heldOut === null ? null : await folderOfSplit(dataset.heldOut, defaultSplit);
 	const excluded = new Set(dataset.exclude?.map(promptKey));
@@ -84,7 +84,7 @@ async function readProblems(path: string, columns: DatasetColumns): Promise<Prob
 			if (held > largestDataset) throw tooLarge(`The dataset ${path}, decoded,`, held);
 		}
 		if (problems.length > 0) return problems;
-		throw new Failure('invalid', `${path} has no rows.`, 'Write one JSON object with prompt and answer on each line.');
+		throw new Failure('invalid', `${path} has no rows.`, 'Write one JSON object with prompt and answer per line.');
 	} finally {
 		await table.close();
 	}
@@ -93,8 +93,8 @@ async function readProblems(path: string, columns: DatasetColumns): Promise<Prob
 function tooLarge(what: string, size: number): Failure {
 	return new Failure(
 		'unsupported',
-		`${what} has ${size} bytes; this engine reads up to ${largestDataset}.`,
-		'Train on a part of it, or use the pytorch engine.',
+		`${what} has ${size} bytes; this engine reads at most ${largestDataset}.`,
+		'Train on a part of it, or use the PyTorch engine.',
 	);
 }
 

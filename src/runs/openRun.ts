@@ -43,10 +43,10 @@ function noRunOf(wanted: string, folder: string, found: readonly RunFormat[]): F
 	const known = formats.find(({ name }) => name === wanted);
 	if (known === undefined) {
 		const names = [ownFormat, ...formats.map(({ name }) => name)].join(', ');
-		return new Failure('invalid', `There is no format "${wanted}".`, `Name one of ${names}.`);
+		return new Failure('invalid', `Unknown format "${wanted}".`, `Use one of ${names}.`);
 	}
 	const fit = found.map(({ title, name }) => `${title} (${name})`).join(', ');
-	const message = `${folder} holds no run of ${known.title}. Looked for: ${known.looksFor}.`;
+	const message = `${folder} does not contain a ${known.title} run. Looked for: ${known.looksFor}.`;
 	return new Failure(
 		'invalid',
 		message,
@@ -59,7 +59,7 @@ export function noRun(folder: string): Failure {
 	const looked = ['run.json (Reasoning Lab)', ...formats.map(({ title, looksFor }) => `${looksFor} (${title})`)];
 	return new Failure(
 		'invalid',
-		`${folder} holds no run. Looked for: ${looked.join('; ')}.`,
+		`${folder} does not contain a run. Looked for: ${looked.join('; ')}.`,
 		'Choose the folder that the trainer writes to.',
 	);
 }

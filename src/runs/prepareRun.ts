@@ -90,7 +90,7 @@ export async function prepareChild(
 		throw new Failure(
 			'missing',
 			step === null ? `${run} has no complete checkpoint.` : `${run} has no complete checkpoint of step ${step}.`,
-			steps === '' ? 'Start the recipe again.' : `It has those of steps ${steps}.`,
+			steps === '' ? 'Start the recipe again.' : `Available steps: ${steps}.`,
 		);
 	}
 	await requireFiles(recipe, what);

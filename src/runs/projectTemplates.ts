@@ -22,26 +22,25 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 	{
 		id: 'demo',
 		label: 'Addition demo',
-		detail: 'Generated sums: nothing to prepare, and results in a few minutes.',
+		detail: 'Generated sums: no preparation, and results in a few minutes.',
 		recipe: 'addition.recipe.json',
 	},
 	{
 		id: 'pytorch',
-		label: 'Pre-trained model (PyTorch)',
-		detail: 'GRPO with TRL on a model of the hub or of a folder, and a small recipe that runs on any machine.',
+		label: 'Pretrained model (PyTorch)',
+		detail: 'GRPO with TRL on a Hub model or a local one, and a small recipe that runs on any machine.',
 		recipe: 'small.recipe.json',
 	},
 	{
 		id: 'r1',
 		label: 'DeepSeek-R1 in minutes',
-		detail:
-			'A pipeline: R1-Zero beside the four stages of R1 and a distilled student, on small models of this machine.',
+		detail: 'A pipeline: R1-Zero next to the four stages of R1 and a distilled student, on small local models.',
 		recipe: 'r1.recipe.json',
 	},
 	{
 		id: 'expert-iteration',
 		label: 'Expert iteration',
-		detail: 'A pipeline with a loop: search, learn from what was right, and again, until searching adds little.',
+		detail: 'A pipeline with a loop: search, train on correct solutions, repeat until search adds little.',
 		recipe: 'expert-iteration.recipe.json',
 	},
 ];
@@ -103,8 +102,8 @@ export async function copyTemplate(
 		} catch (error) {
 			const there = (error as NodeJS.ErrnoException).code === 'EEXIST' && (await isThere(to));
 			if (there && onConflict === 'keep') continue;
-			if (there) throw new Failure('exists', `${to} is there already.`, 'Choose another folder.', { cause: error });
-			throw Failure.from(error, `${to} could not be written`);
+			if (there) throw new Failure('exists', `${to} already exists.`, 'Choose another folder.', { cause: error });
+			throw Failure.from(error, `Cannot write ${to}`);
 		}
 	}
 }

@@ -17,14 +17,14 @@ async function readText(path: string): Promise<string> {
 		return (await readNamed(path, { largest: largestRecipe })).toString('utf8').replace(/^\uFEFF/, '');
 	} catch (error) {
 		const failure = Failure.from(error, `Cannot read the recipe ${path}`);
-		const action = 'Name a *.recipe.json file.';
+		const action = 'Use a *.recipe.json file.';
 		switch (failure.reason) {
 			case 'missing':
 				throw new Failure('missing', `The recipe ${path} does not exist.`, action);
 			case 'invalid':
 				throw new Failure('invalid', `${path} is not a file.`, action);
 			case 'unsupported':
-				throw new Failure('invalid', `${path} is no recipe: it has more than ${largestRecipe} bytes.`, action);
+				throw new Failure('invalid', `${path} is not a recipe: it has more than ${largestRecipe} bytes.`, action);
 			default:
 				throw failure;
 		}
@@ -58,8 +58,8 @@ export async function readRunRecipe(path: string, change?: (value: unknown) => u
 	if (pipeline === null) return recipe;
 	throw new Failure(
 		'unsupported',
-		`${path} is a pipeline: its stages have names, and each is a run of its own.`,
-		'Start it with reasoning-lab run, or take the names away.',
+		`${path} is a pipeline: its stages have names, and each is a separate run.`,
+		'Start it with reasoning-lab run, or remove the names.',
 	);
 }
 
@@ -75,7 +75,7 @@ export async function requireFile(
 		throw new Failure(
 			'missing',
 			`"${key}" of ${recipe} names ${path}, which does not exist.`,
-			'Correct the path, or put the file there.',
+			'Fix the path, or add the file.',
 		);
 	}
 	if (kind === 'rows' && info.isDirectory()) {
@@ -85,6 +85,6 @@ export async function requireFile(
 			throw new Failure('invalid', `"${key}" of ${recipe} names ${path}: ${message}`, action);
 		});
 	} else if (kind !== 'any' && !info.isFile()) {
-		throw new Failure('invalid', `"${key}" of ${recipe} names ${path}, which is not a file.`, 'Name a file.');
+		throw new Failure('invalid', `"${key}" of ${recipe} names ${path}, which is not a file.`, 'Use a file.');
 	}
 }

@@ -11,7 +11,7 @@ export function parseOverride(text: string): RecipeOverride {
 	const sign = text.indexOf('=');
 	const path = text.slice(0, Math.max(sign, 0)).split('.');
 	if (sign < 1 || path.some((part) => part === '')) {
-		throw new Failure('invalid', `"${text}" is not key=value.`, 'Write it like stages.1.steps=50.');
+		throw new Failure('invalid', `"${text}" is not key=value.`, 'Use the form stages.1.steps=50.');
 	}
 	const written = text.slice(sign + 1);
 	try {
@@ -33,7 +33,7 @@ export function applyOverrides(recipe: unknown, overrides: readonly RecipeOverri
 				if (index === null || index >= at.length) {
 					throw new Failure(
 						'invalid',
-						`${path.join('.')}: ${where} has no entry ${part}; it has ${at.length}, from 0.`,
+						`${path.join('.')}: ${where} has no entry ${part}; it has ${at.length}, counted from 0.`,
 					);
 				}
 			} else if (typeof at !== 'object' || at === null) {

@@ -13,7 +13,7 @@ export async function refuseLinks(run: string): Promise<void> {
 		if (!own.has(entry.name) || entry.isFile() || entry.isDirectory()) continue;
 		throw new Failure(
 			'invalid',
-			`${join(run, entry.name)} is neither a file nor a folder, so nothing is written there.`,
+			`${join(run, entry.name)} is neither a file nor a folder, so nothing was written.`,
 			'Remove it, then try again.',
 		);
 	}

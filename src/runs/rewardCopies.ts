@@ -109,15 +109,18 @@ async function readCopies(run: string, recipe: ResolvedRecipe): Promise<Map<stri
 	const changed = (path: string, how: string) =>
 		new Failure(
 			'mismatch',
-			`The reward file ${join(run, path)} ${how} since the run began.`,
-			'Put it back as it was, or start a new run.',
+			`The reward file ${join(run, path)} ${how} since the run started.`,
+			'Restore it, or start a new run.',
 		);
 	const names = new Set(listed.map(({ path }) => path));
 	for await (const path of walk(run, runFiles.rewards)) if (!names.has(path)) throw changed(path, 'was added');
 	const contents = new Map<string, Buffer>();
 	for (const file of listed) {
 		if (!file.path.startsWith(prefix)) {
-			throw new Failure('invalid', `${join(run, runFiles.recipe)} names ${file.path}, which is no copy of a reward.`);
+			throw new Failure(
+				'invalid',
+				`${join(run, runFiles.recipe)} names ${file.path}, which is not a copy of a reward.`,
+			);
 		}
 		contents.set(file.path, await readCopy(run, file, changed));
 	}
@@ -151,7 +154,7 @@ async function* walk(run: string, folder: string, depth = 0): AsyncGenerator<str
 		throw Failure.from(error, `Cannot read ${join(run, folder)}`);
 	});
 	if (depth > 64 || entries.length > 10_000) {
-		throw new Failure('invalid', `${join(run, folder)} holds more than the copies of reward files.`);
+		throw new Failure('invalid', `${join(run, folder)} contains more than the copies of reward files.`);
 	}
 	for (const entry of entries) {
 		const path = `${folder}/${entry.name}`;

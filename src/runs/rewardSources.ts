@@ -62,7 +62,7 @@ async function readRegular(path: string, why: string): Promise<Buffer> {
 		if (info.size > rewardFileLimits.fileBytes) {
 			throw new Failure(
 				'invalid',
-				`${path}, which ${why} needs, has ${info.size} bytes, more than the ${rewardFileLimits.fileBytes} that a run copies.`,
+				`${path}, which ${why} needs, has ${info.size} bytes, more than the ${rewardFileLimits.fileBytes} that a run can copy.`,
 			);
 		}
 		return await handle.readFile();
@@ -140,8 +140,8 @@ function commonRoot(paths: readonly string[], what: string): string {
 		const far = paths.find((path) => !path.startsWith(dirname(paths[0] as string) + sep)) ?? paths[0];
 		throw new Failure(
 			'invalid',
-			`${what} needs ${far}, which lies outside of its project.`,
-			'Move it beside the reward file, or install it as a package.',
+			`${what} needs ${far}, which is outside its project.`,
+			'Move it next to the reward file, or install it as a package.',
 		);
 	}
 	return root;
@@ -200,8 +200,8 @@ export async function readRewardSources(paths: readonly string[]): Promise<Rewar
 				if (!(await isFile(file))) {
 					throw new Failure(
 						'missing',
-						`${next}, line ${named.line}: "@file ${named.path}" names no file.`,
-						'Correct the path: it starts at the folder of the file that names it.',
+						`${next}, line ${named.line}: "@file ${named.path}" is not a file.`,
+						'Fix the path: it is relative to the folder of the file that contains it.',
 					);
 				}
 				await collection.add(file, path);
@@ -213,7 +213,7 @@ export async function readRewardSources(paths: readonly string[]): Promise<Rewar
 	const place = (path: string) => {
 		const parts = relative(root, path).split(sep);
 		if (parts.some((part) => part.includes('\\'))) {
-			throw new Failure('invalid', `${path} has a name that cannot be copied.`, 'Name it without "\\".');
+			throw new Failure('invalid', `${path} has a name that cannot be copied.`, 'Rename it without "\\".');
 		}
 		return parts.join('/');
 	};

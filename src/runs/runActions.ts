@@ -37,7 +37,7 @@ export async function annotateRun(
 	const own = folder === join(run, runFiles.annotations);
 	// A link would lead the write out of the run.
 	if (own && !(await listFolder(run)).some((entry) => entry.name === runFiles.annotations && entry.isDirectory())) {
-		throw new Failure('invalid', `${folder} is not a folder, so nothing is written there.`);
+		throw new Failure('invalid', `${folder} is not a folder, so nothing was written.`);
 	}
 	await writeFileAtomic(join(folder, 'person.json'), `${JSON.stringify(annotation, null, '\t')}\n`);
 	return annotation;
@@ -87,9 +87,9 @@ export async function moveToTrash(folder: string): Promise<string> {
 /** Brings a run back from `.trash`; fails with `exists` when its place is taken. */
 export async function restoreRun(trashed: string): Promise<string> {
 	const target = join(dirname(dirname(trashed)), basename(trashed));
-	if (basename(dirname(trashed)) !== trashName) throw new Failure('invalid', `${trashed} is not in a trash.`);
+	if (basename(dirname(trashed)) !== trashName) throw new Failure('invalid', `${trashed} is not in a trash folder.`);
 	if (await stat(target).catch(() => null))
-		throw new Failure('exists', `${target} is there already.`, 'Rename it first.');
+		throw new Failure('exists', `${target} already exists.`, 'Rename it first.');
 	await rename(trashed, target).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot restore ${trashed}`);
 	});

@@ -59,7 +59,7 @@ export async function connectRun(folder: string, record: Pick<RunRecord, 'id'>, 
 	const client = await connectAt(folder, record.id, name);
 	if (client.engine.run === record.id) return client;
 	client.dispose();
-	throw new Failure('mismatch', `Another run answers for ${folder}.`);
+	throw new Failure('mismatch', `Another run responds for ${folder}.`);
 }
 
 /** Connects to `--serve <checkpoint folder>`. */
@@ -72,7 +72,7 @@ async function connectAt(folder: string, id: string, name: string): Promise<Cont
 		const token = await readToken(location);
 		if (token !== null) return await ControlClient.connect(location.socketPath, token, name);
 	}
-	throw new Failure('unavailable', `No engine answers for ${folder}.`, 'Resume the run.');
+	throw new Failure('unavailable', `No engine responds for ${folder}.`, 'Resume the run.');
 }
 
 /** The token, after the owners of its folder, the socket and the file itself were checked; null when there is none. */

@@ -191,7 +191,7 @@ export async function readEvaluationsOf(run: string, step: number): Promise<Eval
 
 /** The samples of one evaluation. */
 export function readEvaluationLines(run: string, step: number, name: string): Promise<EvaluationLine[]> {
-	if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('invalid', `"${name}" cannot name an evaluation.`);
+	if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('invalid', `"${name}" is not a valid evaluation name.`);
 	return all(readLines(run, `${runFiles.evaluations}/${stepName(step)}/${name}.jsonl`, evaluationLineSchema));
 }
 

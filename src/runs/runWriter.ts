@@ -72,7 +72,11 @@ export class RunWriter {
 		const lock = await lockRun(folder);
 		try {
 			if (await stat(join(folder, runFiles.record)).catch(() => null)) {
-				throw new Failure('exists', `${folder} already holds a run.`, 'Resume it, or start a new one from its recipe.');
+				throw new Failure(
+					'exists',
+					`${folder} already contains a run.`,
+					'Resume it, or start a new one from its recipe.',
+				);
 			}
 			const time = now();
 			const record: RunRecord = {
@@ -225,7 +229,7 @@ export class RunWriter {
 		lines: Iterable<EvaluationLine>,
 		summary: EvaluationSummary,
 	): Promise<void> {
-		if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('internal', `"${name}" cannot name an evaluation.`);
+		if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('internal', `"${name}" is not a valid evaluation name.`);
 		return this.#write(async () => {
 			const folder = await requireInside(this.folder, runFiles.evaluations, stepName(step));
 			await ensureFolder(folder);
@@ -276,7 +280,7 @@ export class RunWriter {
 				throw Failure.from(error, `Cannot write the checkpoint ${path}`);
 			}
 			const info = (await listCheckpoints(this.folder)).find((checkpoint) => checkpoint.step === step);
-			if (info === undefined) throw new Failure('corrupt', `The checkpoint ${path} is not there after it was written.`);
+			if (info === undefined) throw new Failure('corrupt', `The checkpoint ${path} is missing after it was written.`);
 			return info;
 		});
 	}

@@ -52,7 +52,7 @@ export function readTreeLine(line: Uint8Array): TreeEvent | string {
 	}
 	const decoded = decode(treeEventSchema, value);
 	const fault = decoded.ok ? undefined : decoded.faults[0];
-	return `is no event of a search${fault?.path ? ` (${fault.path}: ${fault.message})` : ''}`;
+	return `is not a search event${fault?.path ? ` (${fault.path}: ${fault.message})` : ''}`;
 }
 
 /** What a list says of a log, from its beginning and its end alone. */

@@ -90,7 +90,7 @@ function ready(
 		};
 		const abort = () => settle(new Failure('cancelled', 'Canceled.'));
 		const timer = setTimeout(
-			() => settle(new Failure('timeout', `The engine that serves ${checkpoint} has not begun to answer.`)),
+			() => settle(new Failure('timeout', `The engine that serves ${checkpoint} did not respond in time.`)),
 			waitMs,
 		);
 		if (signal?.aborted) abort();
@@ -103,14 +103,12 @@ function ready(
 			said = (said + text).slice(-mostWords);
 			if (said.includes('\n')) settle();
 		});
-		child.once('error', (error) =>
-			settle(new Failure('unavailable', `The engine could not be started: ${error.message}.`)),
-		);
+		child.once('error', (error) => settle(new Failure('unavailable', `Cannot start the engine: ${error.message}.`)));
 		child.once('close', (code) =>
 			settle(
 				new Failure(
 					code === 2 ? 'invalid' : 'internal',
-					lastWords(words) || `The engine ended with status ${code} before it answered.`,
+					lastWords(words) || `The engine exited with status ${code} before it responded.`,
 				),
 			),
 		);

@@ -76,7 +76,7 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 		const last = (await listCheckpoints(folder)).at(-1)?.step;
 		throw new Failure(
 			'invalid',
-			`The run ${folder} has finished; there is nothing left to resume.`,
+			`The run ${folder} has finished; there is nothing to resume.`,
 			last === undefined
 				? 'Start the recipe again.'
 				: `Start a new run from one of its checkpoints (the newest is of step ${last}).`,

@@ -49,7 +49,7 @@ export async function supersede(run: string, step: number): Promise<number> {
 		await syncFolder(run);
 		return last;
 	} catch (error) {
-		throw Failure.from(error, `Cannot set aside what follows step ${step} in ${run}`);
+		throw Failure.from(error, `Cannot set aside the steps after ${step} in ${run}`);
 	}
 }
 

@@ -161,7 +161,11 @@ class SearchReasoner implements Reasoner {
 			};
 		} catch (error) {
 			if (!late.aborted || signal?.aborted === true) throw error;
-			throw new Failure('timeout', `The policy ${this.name} did not answer within ${seconds} s.`, 'Ask for more time.');
+			throw new Failure(
+				'timeout',
+				`The policy ${this.name} did not respond within ${seconds} s.`,
+				'Raise the time limit.',
+			);
 		}
 	}
 
@@ -179,17 +183,17 @@ class SearchReasoner implements Reasoner {
 		if (history.length + exchange.length > 0 && !this.capabilities.instructions) {
 			throw new Failure(
 				'invalid',
-				`The policy ${this.name} takes one problem, without a conversation around it.`,
+				`The policy ${this.name} accepts one problem, not a conversation.`,
 				'Send one message of the role user; "serve --system-messages" prepends or drops system messages.',
 			);
 		}
 		const lacking =
 			(how.prefill ?? '') !== '' && !this.capabilities.prefix
-				? 'continue a given beginning'
+				? 'continue a prefix'
 				: how.alternatives !== undefined && !this.capabilities.logprobs
 					? 'report log-probabilities'
 					: how.schema !== undefined && !this.schemas
-						? 'keep to a JSON Schema'
+						? 'follow a JSON Schema'
 						: null;
 		if (lacking !== null) {
 			throw new Failure('unsupported', `The policy ${this.name} does not ${lacking}.`, 'Choose another policy.');
@@ -204,7 +208,7 @@ class SearchReasoner implements Reasoner {
 			if (value === undefined) continue;
 			const most = allowed[name];
 			if (most !== undefined && value > most) {
-				throw new Failure('invalid', `The budget of ${name} is ${value}; at most ${most} is allowed.`, 'Ask for less.');
+				throw new Failure('invalid', `The budget of ${name} is ${value}; at most ${most} is allowed.`, 'Lower it.');
 			}
 			allowed[name] = value;
 		}
@@ -228,7 +232,7 @@ class SearchReasoner implements Reasoner {
 		const needs = needsOf(strategy, params);
 		if (needs.scorer === 'final' && guide === null && judge === null) return 'a scorer';
 		const scope = guide?.bind({ signal: new AbortController().signal }).scope;
-		if (needs.scorer === 'step' && scope !== 'step') return 'a guide that values beginnings';
+		if (needs.scorer === 'step' && scope !== 'step') return 'a guide that scores prefixes';
 		for (const need of needs.policy ?? []) {
 			const value = this.capabilities[need];
 			const there = typeof value === 'boolean' ? value : typeof value === 'number' ? value > 0 : value.length > 0;

@@ -149,9 +149,9 @@ export async function readProblemRow(path: string, wanted: number): Promise<Sear
 			if (numberOf(row) > wanted) break;
 			const problem = read(row);
 			if (typeof problem !== 'string') return searchProblem(problem);
-			throw new Failure('invalid', `${path}, ${placeOf(row)}, ${problem}.`, 'Write the problem in place of --dataset.');
+			throw new Failure('invalid', `${path}, ${placeOf(row)}, ${problem}.`, 'Enter the problem instead of --dataset.');
 		}
-		throw new Failure('missing', `${path} has no row ${wanted}.`, 'Name another one with --row.');
+		throw new Failure('missing', `${path} has no row ${wanted}.`, 'Choose another one with --row.');
 	} finally {
 		await table.close();
 	}
@@ -179,8 +179,8 @@ async function* fileProblems(
 		if (found > 0) return;
 		throw new Failure(
 			'invalid',
-			`${path} has no problem${first}.`,
-			'Name its columns "prompt" and "answer", or give their names with --prompt and --answer.',
+			`${path} has no problems${first}.`,
+			'Name its columns "prompt" and "answer", or set them with --prompt and --answer.',
 		);
 	} finally {
 		await table.close();

@@ -23,6 +23,6 @@ export async function researchReportOf(
 const notResearch = (log: string): Failure =>
 	new Failure(
 		'unsupported',
-		`${basename(log)} is no log of a research.`,
-		'Choose one that Research with Reflexion has begun.',
+		`${basename(log)} is not a research log.`,
+		'Choose one created by Research with Reflexion.',
 	);

@@ -218,7 +218,7 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		const last = await setTornAside(log, read);
 		const events = last === null ? read.events : [...read.events, last];
 		const start = read.tree.start;
-		if (start === null) throw new Failure('invalid', `${log} has no beginning.`);
+		if (start === null) throw new Failure('invalid', `${log} has no start event.`);
 		const told = go.spec ?? (await ownSpec(log, read));
 		const spec = withRoom(told, budget, read.tree);
 		// Who began the search has named these.
@@ -240,8 +240,8 @@ async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
 	if (start !== null && (await isOwnSearch(start))) return spec;
 	throw new Failure(
 		'denied',
-		`${basename(log)} was not begun by you on this machine, or was changed since: what it names (policy, scorers, files, tools, keys) is not used on its word.`,
-		'Say what it goes on with: --policy, and --strategy, --guide and --tools where it has them.',
+		`${basename(log)} was not started by you on this machine, or was changed since, so the policy, scorers, files, tools and keys it names are not used.`,
+		'Pass what to continue with: --policy, and --strategy, --guide and --tools if it has them.',
 	);
 }
 
@@ -251,7 +251,7 @@ function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
 	if (given === undefined) {
 		throw new Failure(
 			'unsupported',
-			`${basename(log)} does not say which policy it was searched with, so it cannot go on.`,
+			`${basename(log)} does not record its policy, so it cannot be continued.`,
 			'Start a new search on its problem.',
 		);
 	}

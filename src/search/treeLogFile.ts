@@ -54,7 +54,7 @@ export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 	try {
 		const { size } = await handle.stat();
 		if (size > largestTreeLog) {
-			throw new Failure('unsupported', `${path} has ${size} bytes, more than the ${largestTreeLog} that are read.`);
+			throw new Failure('unsupported', `${path} has ${size} bytes, more than the limit of ${largestTreeLog}.`);
 		}
 		const lines = new LineSplitter(longestTreeLine);
 		const buffer = Buffer.alloc(chunkBytes);
@@ -75,13 +75,13 @@ export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 					}
 					blame(event);
 				} else if (tree.apply(event)) events.push(event);
-				else blame('makes no sense at its place');
+				else blame('is not valid at its position');
 			}
 		}
 		if (lines.dropped > 0) blame(`is longer than ${longestTreeLine} bytes`);
 		const torn = new Uint8Array(read - whole);
 		if (torn.length > 0) await handle.read(torn, 0, torn.length, whole);
-		if (tree.start === null) throw new Failure('invalid', `${path} is no log of a search: it has no start.`);
+		if (tree.start === null) throw new Failure('invalid', `${path} is not a search log: it has no start event.`);
 		return { events, tree, unreadable, faults, whole, torn };
 	} finally {
 		await handle.close();
@@ -113,7 +113,7 @@ export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): 
 		await truncate(path, whole);
 		return null;
 	} catch (error) {
-		throw Failure.from(error, `Cannot mend ${path}`);
+		throw Failure.from(error, `Cannot repair ${path}`);
 	}
 }
 
@@ -121,5 +121,5 @@ export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): 
 export async function requireNew(path: string): Promise<void> {
 	const info = await lstat(path).catch(() => null);
 	if (info === null || (info.isFile() && info.size === 0)) return;
-	throw new Failure('exists', `${path} is there already.`, 'Choose another name for the log.');
+	throw new Failure('exists', `${path} already exists.`, 'Choose another name for the log.');
 }

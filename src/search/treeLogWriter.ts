@@ -79,7 +79,7 @@ export class TreeLogWriter {
 			const failure = Failure.from(error);
 			this.#failure =
 				failure.reason === 'full'
-					? new Failure('full', failure.message, 'Free some disk space, then run more of the search.', { cause: error })
+					? new Failure('full', failure.message, 'Free some disk space, then use Run More.', { cause: error })
 					: failure;
 			this.#waiting = [];
 			this.#size = 0;

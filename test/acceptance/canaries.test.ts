@@ -213,7 +213,7 @@ describe('keys', () => {
 		for (const [name, args] of Object.entries(commands)) {
 			const { status, text } = await place.run(...args);
 			assert.notEqual(status, 0, `${name}: ${text}`);
-			assert.match(text, /environment variable SECRET|was not begun by you/, name);
+			assert.match(text, /environment variable SECRET|was not started by you/, name);
 			await requireClean(place, name, text);
 		}
 		// A person who names it on the command line is heard; what the server repeats of it stays nowhere.

@@ -67,7 +67,7 @@ test('a local cluster runs jobs, listens on loopback alone, and leaves nothing w
 	for (const socket of listens) {
 		assert.match(socket, /^(0100007F|0{16}FFFF00000100007F|0{24}01000000):/, `${socket} is not on loopback`);
 	}
-	await assert.rejects(cluster.start(start), { reason: 'invalid', message: /was started here runs at/ });
+	await assert.rejects(cluster.start(start), { reason: 'invalid', message: /started here is already running at/ });
 
 	const api = new JobsApi({ address, headers: {} });
 	const code = 'import ray; ray.init(); print(ray.get(ray.remote(lambda: 6 * 7).remote()))';

@@ -17,7 +17,7 @@ export function parseDataset(text: string, what: string, columns: DatasetColumns
 		at = stop + 1;
 	}
 	if (problems.length === 0) {
-		throw new Failure('invalid', `${what} has no rows.`, 'Write one JSON object with prompt and answer on each line.');
+		throw new Failure('invalid', `${what} has no rows.`, 'Write one JSON object with prompt and answer per line.');
 	}
 	return problems;
 }

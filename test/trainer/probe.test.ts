@@ -95,7 +95,10 @@ describe('looking at a Python', { skip }, () => {
 		await assert.rejects(torchPython({ ...named, python: join(work, 'gone') }), {
 			...{ reason: 'missing', message: /^The setting reasoningLab\.pytorch\.python names .*gone, which is not there/ },
 		});
-		await assert.rejects(torchPython({ variables, python: work }), { reason: 'missing', message: /holds no Python/ });
+		await assert.rejects(torchPython({ variables, python: work }), {
+			reason: 'missing',
+			message: /contains no Python/,
+		});
 	});
 
 	it('finds those of this machine once each, and says of programs that they are none', async () => {
@@ -108,7 +111,7 @@ describe('looking at a Python', { skip }, () => {
 		const paths = found.map(({ path }) => path);
 		assert.equal(paths.filter((path) => path.startsWith(folder)).length, 1, paths.join(' '));
 		assert.ok(paths.includes(base as string));
-		await assert.rejects(probePython(process.execPath), { reason: 'unavailable', message: /is no Python that works/ });
+		await assert.rejects(probePython(process.execPath), { reason: 'unavailable', message: /is not a working Python/ });
 		await assert.rejects(probePython(join(folder, 'nothing')), {
 			reason: 'unavailable',
 			message: /could not be started/,

@@ -122,7 +122,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		);
 		if (!(taken instanceof Failure)) {
 			assert.equal(taken.record.build, 'cu130');
-			assert.match(taken.notes.join(), /gave the CUDA 13\.0 build of torch in place of the build for the processor/);
+			assert.match(taken.notes.join(), /provided the CUDA 13\.0 build of torch instead of the CPU build/);
 		} else assert.equal(taken.reason, 'full');
 		await writeWheel(both, 'torch', '2.13.0+cpu', { 'torch/__init__.py': tinyTorch });
 		const setup = await options({ pins: ['torch==2.13.0'], links: both });
@@ -178,7 +178,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		});
 		assert.deepEqual(await environments(setup.folder), ['used']);
 		assert.equal((await torchPython({ folder: setup.folder.path, variables: {} })).python, inUse);
-		assert.match(await newestLog(setup.folder), /Failed: What was installed does not work/);
+		assert.match(await newestLog(setup.folder), /Failed: The installation does not work/);
 
 		// A download that broke off.
 		const half = await mkdtemp(join(work, 'h-'));
@@ -188,7 +188,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		const choices = { ...setup.choices, pipArguments: ['--no-index', '--find-links', half] };
 		await assert.rejects(setUpEnvironment({ ...torn, choices }), {
 			reason: 'corrupt',
-			message: /broke off or came damaged/,
+			message: /was interrupted or damaged/,
 		});
 		assert.deepEqual(await environments(setup.folder), ['used']);
 	});
@@ -227,7 +227,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 			pins: ['torch==2.13.0', 'transformers'],
 		});
 		await assert.rejects(setUpEnvironment(large), {
-			...{ reason: 'full', message: /^The set-up needs about 1 GB in .*, and 67\.1 MB are free\.$/ },
+			...{ reason: 'full', message: /^Setup needs about 1 GB in .*, but only 67\.1 MB are free\.$/ },
 		});
 		const heavy = await mkdtemp(join(work, 'w-'));
 		await writeWheel(heavy, 'heavy', '1.0', { 'heavy/data.bin': Buffer.alloc(80e6) });

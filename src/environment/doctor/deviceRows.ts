@@ -31,9 +31,7 @@ function driverRows({ nvidia, rocm, platform, arch }: MachineFacts): CheckRow[] 
 	}
 	const mac = platform === 'darwin' && arch === 'arm64';
 	return [
-		mac
-			? row('accelerator', 'GPU', 'unknown', 'GPU of the Mac (MPS)')
-			: row('accelerator', 'GPU', 'absent', 'none found'),
+		mac ? row('accelerator', 'GPU', 'unknown', 'Mac GPU (MPS)') : row('accelerator', 'GPU', 'absent', 'none found'),
 	];
 }
 
@@ -43,26 +41,26 @@ function acceleratorRow(torch: TorchFacts, machine: MachineFacts): CheckRow {
 	if (torch.rocm !== null) {
 		const build = `ROCm ${torch.rocm} build`;
 		if (torch.cudaAvailable) return row('accelerator', 'ROCm', 'ok', `${build}, ROCm ${rocm?.version ?? 'unknown'}`);
-		const action = 'Look whether rocminfo lists the GPU, and whether you are in the groups render and video.';
-		return row('accelerator', 'ROCm', 'error', `${build}, but no GPU: ${torch.cudaError ?? 'none is seen'}`, action);
+		const action = 'Check that rocminfo lists the GPU and that you are in the groups render and video.';
+		return row('accelerator', 'ROCm', 'error', `${build}, but no GPU: ${torch.cudaError ?? 'none detected'}`, action);
 	}
-	if (torch.mpsAvailable) return row('accelerator', 'MPS', 'ok', 'the GPU of the Mac can be used');
+	if (torch.mpsAvailable) return row('accelerator', 'MPS', 'ok', 'the Mac GPU is available');
 	if (nvidia !== null && nvidia.gpus.length > 0) {
-		const found = `torch is the build for the processor, but there is an NVIDIA GPU (driver ${nvidia.driver})`;
-		return row('accelerator', 'CUDA', 'warning', found, `${setUp} It takes the CUDA build.`);
+		const found = `torch is a CPU build, but there is an NVIDIA GPU (driver ${nvidia.driver})`;
+		return row('accelerator', 'CUDA', 'warning', found, `${setUp} It installs the CUDA build.`);
 	}
 	if (rocm !== null && rocm.gpus.length > 0) {
-		const found = `torch is the build for the processor, but there is an AMD GPU (${rocm.gpus[0]})`;
-		return row('accelerator', 'ROCm', 'warning', found, `${setUp} It takes the ROCm build.`);
+		const found = `torch is a CPU build, but there is an AMD GPU (${rocm.gpus[0]})`;
+		return row('accelerator', 'ROCm', 'warning', found, `${setUp} It installs the ROCm build.`);
 	}
-	const action = 'Small models train on the processor; for more see docs/scaling.md.';
-	return row('accelerator', 'GPU', 'ok', `none; torch computes on the processor (${torch.threads} threads)`, action);
+	const action = 'Small models train on the CPU; for larger ones see docs/scaling.md.';
+	return row('accelerator', 'GPU', 'ok', `none; torch runs on the CPU (${torch.threads} threads)`, action);
 }
 
 function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineFacts): CheckRow {
 	const build = `CUDA ${cuda} build`;
 	if (nvidia === null) {
-		const action = torch.cudaAvailable ? undefined : 'Install the NVIDIA driver, or use the build for the processor.';
+		const action = torch.cudaAvailable ? undefined : 'Install the NVIDIA driver, or use the CPU build.';
 		const status = torch.cudaAvailable ? 'ok' : 'warning';
 		return row('accelerator', 'CUDA', status, `${build}, but no NVIDIA driver was found`, action);
 	}
@@ -79,10 +77,10 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 		);
 	}
 	if (!torch.cudaAvailable) {
-		const why = torch.cudaError ?? nvidia.error ?? 'torch sees no GPU';
+		const why = torch.cudaError ?? nvidia.error ?? 'torch detects no GPU';
 		return row(
 			...(['accelerator', 'CUDA', 'error', `${build}, driver ${nvidia.driver}: ${why}`] as const),
-			'Look whether nvidia-smi lists the GPU, and whether CUDA_VISIBLE_DEVICES or a container hides it.',
+			'Check that nvidia-smi lists the GPU, and that neither CUDA_VISIBLE_DEVICES nor a container hides it.',
 		);
 	}
 	const unfit = torch.gpus.filter(
@@ -95,7 +93,7 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 			'CUDA',
 			'error',
 			`${build} was not compiled for ${names}`,
-			`${setUp} It takes a build that fits.`,
+			`${setUp} It installs a matching build.`,
 		);
 	}
 	return row('accelerator', 'CUDA', 'ok', `${build}, driver ${nvidia.driver}`);
@@ -133,18 +131,12 @@ function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] 
 }
 
 function bf16Row(torch: TorchFacts): CheckRow {
-	if (torch.bf16 === null) return row('bf16', 'bf16', 'unknown', 'torch does not say');
+	if (torch.bf16 === null) return row('bf16', 'bf16', 'unknown', 'torch does not report it');
 	if (!torch.bf16) {
-		return row(
-			'bf16',
-			'bf16',
-			'warning',
-			'this GPU does not compute it',
-			'Set "precision": "f32" or "f16" in recipes.',
-		);
+		return row('bf16', 'bf16', 'warning', 'not supported by this GPU', 'Set "precision": "f32" or "f16" in recipes.');
 	}
 	const slow = torch.gpus.length === 0 && !torch.mpsAvailable;
-	return row('bf16', 'bf16', 'ok', slow ? 'computed, but on most processors slower than f32' : 'computed');
+	return row('bf16', 'bf16', 'ok', slow ? 'supported, but slower than f32 on most CPUs' : 'computed');
 }
 
 /** Of a probe, whether a CUDA GPU can be used. */

@@ -118,7 +118,7 @@ async function disksOf(folder: ManagedFolder, variables: NodeJS.ProcessEnv): Pro
 	].find((path): path is string => !!path && isAbsolute(path));
 	const places = [
 		{ what: 'environment', path: folder.path },
-		...(hub === undefined ? [] : [{ what: 'models and datasets of the hub', path: hub }]),
+		...(hub === undefined ? [] : [{ what: 'models and datasets from the Hub', path: hub }]),
 	];
 	return Promise.all(places.map(async (place) => ({ ...place, free: await freeDisk(place.path) })));
 }

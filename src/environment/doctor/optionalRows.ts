@@ -54,15 +54,14 @@ export function optionalRows({ probe, ranges }: DoctorFacts): CheckRow[] {
 	return optionalPackages.map(({ name, module, title, use, install, cudaOnly }) => {
 		const version = probe.packages[name] ?? null;
 		if (version === null) {
-			if (cudaOnly && !cuda)
-				return row(name, title, 'absent', 'not installed (optional; of no use without a CUDA GPU)');
+			if (cudaOnly && !cuda) return row(name, title, 'absent', 'not installed (optional; needs a CUDA GPU)');
 			return row(name, title, 'absent', 'not installed (optional)', `For ${use}: ${install}.`);
 		}
 		const outcome = probe.imports[module];
 		if (outcome !== undefined && !outcome.ok) {
 			const idle = cudaOnly && !cuda;
-			const found = `${version}, but importing it fails: ${outcome.error ?? 'no words'}`;
-			const action = idle ? 'It needs a CUDA GPU.' : `Install it again: ${install}.`;
+			const found = `${version}, but importing it fails: ${outcome.error ?? 'no message'}`;
+			const action = idle ? 'It needs a CUDA GPU.' : `Reinstall it: ${install}.`;
 			return row(name, title, idle ? 'ok' : 'warning', found, action);
 		}
 		const range = ranges.find((candidate) => candidate.name === name);
@@ -91,7 +90,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 					'uv',
 					'absent',
 					'not installed (optional)',
-					'It chooses the build of torch and installs faster; pip is used without it.',
+					'It chooses the torch build and installs faster; without it, pip is used.',
 				)
 			: atLeast(uv.version, leastUv)
 				? row('uv', 'uv', 'ok', uv.version)
@@ -99,15 +98,14 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 	const nodeRow =
 		(versionNumbers(node)[0] ?? 0) >= 22
 			? row('node', 'Node', 'ok', node)
-			: row('node', 'Node', 'warning', node, 'Name Node 22 or newer in the setting reasoningLab.node.path.');
+			: row('node', 'Node', 'warning', node, 'Set reasoningLab.node.path to Node 22 or newer.');
 	const diskRows = disks.map(({ what, path, free }, index) => {
 		const id = index === 0 ? 'disk' : `disk-${index}`;
 		const title = `Disk: ${what}`;
-		if (free === null) return row(id, title, 'unknown', `${path}: the system does not say what is free`);
+		if (free === null) return row(id, title, 'unknown', `${path}: free space unknown`);
 		const found = `${formatBytes(free)} free for ${path}`;
 		if (free >= littleDisk) return row(id, title, 'ok', found);
-		const action =
-			'Free some space: a checkpoint of a 0.5 billion parameter model with its optimizer takes about 6 GB.';
+		const action = 'Free some space: a checkpoint of a 0.5B model with its optimizer takes about 6 GB.';
 		return row(id, title, free < leastDisk ? 'error' : 'warning', found, action);
 	});
 	const sandboxRow =
@@ -117,7 +115,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 					'Sandbox',
 					'warning',
 					sandbox.message,
-					sandbox.action ?? 'Needed for rewards that run code alone.',
+					sandbox.action ?? 'Needed only for rewards that run code.',
 				)
 			: sandbox.gaps.length === 0
 				? row('sandbox', 'Sandbox', 'ok', sandbox.description)
@@ -126,7 +124,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 						'Sandbox',
 						'warning',
 						`${sandbox.description}; missing: ${sandbox.gaps.join(', ')}`,
-						'docs/sandbox.md says what each mode isolates.',
+						'See docs/sandbox.md for what each mode isolates.',
 					);
 	return [uvRow, nodeRow, ...diskRows, sandboxRow];
 }

@@ -8,7 +8,7 @@ import { judgeVersion } from './versionRange.ts';
 
 const sources: Readonly<Record<Exclude<TorchPythonSource, 'setting'>, string>> = {
 	variable: `named by ${pythonVariable}`,
-	managed: 'made by Set Up PyTorch Engine',
+	managed: 'created by Set Up PyTorch Engine',
 	selected: 'selected in the Python extension',
 };
 
@@ -19,7 +19,7 @@ export function pythonRows({ chosen, namedBy, probe, state }: DoctorFacts): Chec
 	}
 	const named = `${chosen.python}, ${chosen.source === 'setting' ? `named by ${namedBy}` : sources[chosen.source]}`;
 	if (probe === null || probe instanceof Failure) {
-		const action = chosen.source === 'managed' ? setUp : 'Name another Python, or set one up.';
+		const action = chosen.source === 'managed' ? setUp : 'Choose another Python, or set one up.';
 		return [row('python', 'Python', 'error', `${named}: ${probe?.message ?? 'unknown'}`, probe?.action ?? action)];
 	}
 	const why = whyUnusable(probe);
@@ -37,7 +37,7 @@ function environmentRow(source: TorchPythonSource, probe: PythonProbe, state: Do
 	}
 	if (source === 'managed' && state.kind === 'ready') {
 		const { record, outdated } = state;
-		const made = `made ${new Date(record.made * 1000).toISOString().slice(0, 10)} by version ${record.version}`;
+		const made = `created ${new Date(record.made * 1000).toISOString().slice(0, 10)} by version ${record.version}`;
 		if (outdated.length === 0) return row('venv', 'Environment', 'ok', `${probe.prefix}, ${made}`);
 		return row(
 			'venv',
@@ -49,8 +49,8 @@ function environmentRow(source: TorchPythonSource, probe: PythonProbe, state: Do
 	}
 	if (probe.virtual) return row('venv', 'Environment', 'ok', probe.prefix);
 	return row(
-		...(['venv', 'Environment', 'warning', `${probe.prefix} is no virtual environment, so it is shared.`] as const),
-		'An environment of its own is safer against what other programs install.',
+		...(['venv', 'Environment', 'warning', `${probe.prefix} is not a virtual environment, so it is shared.`] as const),
+		'A separate environment is safe from what other programs install.',
 	);
 }
 
@@ -69,7 +69,7 @@ export function packageRows({ probe, ranges, chosen }: DoctorFacts): CheckRow[] 
 		if (version === null) return row(name, title, 'error', 'not installed', install);
 		const outcome = probe.imports[name === 'trl' ? trlImport : name];
 		if (outcome !== undefined && !outcome.ok) {
-			return row(name, title, 'error', `${version}, but importing it fails: ${outcome.error ?? 'no words'}`, install);
+			return row(name, title, 'error', `${version}, but importing it fails: ${outcome.error ?? 'no message'}`, install);
 		}
 		const wanted = range?.text.replaceAll(',', ', ') ?? '';
 		switch (range === undefined ? 'inside' : judgeVersion(version, range)) {

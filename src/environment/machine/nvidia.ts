@@ -34,11 +34,11 @@ export async function findNvidia(signal?: AbortSignal): Promise<NvidiaFacts | nu
 			if (facts !== null) return facts;
 		}
 		const { stdout, stderr } = await runProgram('nvidia-smi', [], options);
-		const said = `${stderr}\n${stdout}`.trim().split('\n')[0]?.trim() || 'nvidia-smi ended with an error';
+		const said = `${stderr}\n${stdout}`.trim().split('\n')[0]?.trim() || 'nvidia-smi failed';
 		return { driver: loaded ?? '', gpus: [], error: said.slice(0, 300) };
 	} catch {
 		signal?.throwIfAborted();
-		return loaded === null ? null : { driver: loaded, gpus: [], error: 'nvidia-smi is not there' };
+		return loaded === null ? null : { driver: loaded, gpus: [], error: 'nvidia-smi not found' };
 	}
 }
 

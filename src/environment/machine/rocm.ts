@@ -4,7 +4,7 @@ import { runProgram } from '../../processes/runProgram.ts';
 export interface RocmFacts {
 	/** `7.2.0`; null: unknown. */
 	readonly version: string | null;
-	/** `gfx942 AMD Instinct MI300X`; empty: ROCm is installed, but shows no GPU. */
+	/** `gfx942 AMD Instinct MI300X`; empty: ROCm is installed, but lists no GPU. */
 	readonly gpus: readonly string[];
 }
 

@@ -17,10 +17,10 @@ export async function namedInterpreter(name: string, who: string): Promise<strin
 	const path = name.replace(/^~(?=[/\\])/, homedir());
 	if (!isAbsolute(path) && !/[/\\]/.test(path)) return path;
 	if (!isAbsolute(path)) {
-		throw new Failure('invalid', `${who} names ${name}, which is not an absolute path.`, 'Write the whole path.');
+		throw new Failure('invalid', `${who} names ${name}, which is not an absolute path.`, 'Use the full path.');
 	}
 	const found = await stat(path).catch(() => null);
-	if (found === null) throw new Failure('missing', `${who} names ${path}, which is not there.`, 'Fix it.');
+	if (found === null) throw new Failure('missing', `${who} names ${path}, which does not exist.`, 'Fix it.');
 	if (!found.isDirectory()) return path;
 	// Conda's environments on Windows have it at their top.
 	for (const program of [programOf(path), join(path, 'bin', 'python3'), join(path, 'python.exe')]) {
@@ -28,7 +28,7 @@ export async function namedInterpreter(name: string, who: string): Promise<strin
 	}
 	throw new Failure(
 		'missing',
-		`${who} names the folder ${path}, which holds no Python.`,
-		'Name the folder of a virtual environment, or its Python.',
+		`${who} names the folder ${path}, which contains no Python.`,
+		'Use the folder of a virtual environment, or its Python.',
 	);
 }

@@ -40,11 +40,11 @@ export async function probePython(python: string, options: ProbeOptions = {}): P
 		],
 		{ environment, limitMs: (60 + seconds * processes) * 1000, ...(signal === undefined ? {} : { signal }) },
 	);
-	if (code === 0) return decodeOrThrow(pythonProbeSchema, parse(stdout), `What ${python} says of itself`);
+	if (code === 0) return decodeOrThrow(pythonProbeSchema, parse(stdout), `The description of ${python}`);
 	const version = await versionOf(python, signal);
 	if (version === null) {
 		const words = lastWords(stderr);
-		throw new Failure('unavailable', `${python} is no Python that works${words === '' ? '' : `: ${words}`}.`);
+		throw new Failure('unavailable', `${python} is not a working Python${words === '' ? '' : `: ${words}`}.`);
 	}
 	throw new Failure('version', `${python} is Python ${version}, which is too old.`, 'Python 3.10 or newer is needed.');
 }

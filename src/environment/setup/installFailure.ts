@@ -8,7 +8,7 @@ interface Explanation {
 	readonly action: string;
 }
 
-const again = 'Set up again: what has been downloaded whole is kept by the installer.';
+const again = 'Set up again: complete downloads are kept by the installer.';
 
 /** What installers say when they fail, the more telling first. */
 const explanations: readonly Explanation[] = [
@@ -23,26 +23,26 @@ const explanations: readonly Explanation[] = [
 		pattern: /CERTIFICATE_VERIFY_FAILED|invalid peer certificate|UnknownIssuer|self.signed certificate/i,
 		reason: 'unavailable',
 		message: 'The certificate of the package index is not accepted.',
-		action: 'Name the certificate of your network in the variables PIP_CERT and SSL_CERT_FILE.',
+		action: 'Set the variables PIP_CERT and SSL_CERT_FILE to the certificate of your network.',
 	},
 	{
 		pattern:
 			/\b(?:401 (?:Client )?(?:Error|Unauthorized)|403 (?:Client )?(?:Error|Forbidden)|User for .*: *$|status code 40[13])/m,
 		reason: 'denied',
-		message: 'The package index asks for a name and a password.',
-		action: 'Write them into the address of the index, or into ~/.netrc.',
+		message: 'The package index requires a user name and a password.',
+		action: 'Add them to the index URL or to ~/.netrc.',
 	},
 	{
 		pattern: /THESE PACKAGES DO NOT MATCH THE HASHES|Hash mismatch/i,
 		reason: 'corrupt',
 		message: 'A download differs from what the package index announced.',
-		action: 'Set up again; if it stays so, somebody changes what this machine downloads.',
+		action: 'Set up again; if it happens again, something is modifying your downloads.',
 	},
 	{
 		pattern:
 			/(?:Wheel '([\w.-]+)' located at \S+ is invalid|has an invalid wheel|Failed to extract archive|unexpected end of file|IncompleteRead|IncompleteDownload|incomplete-download|Download failed due to not receiving|error decoding response body|invalid package format|Failed to read from zip file|BadZipFile|File is not a zip file|Invalid zip file|Failed to (?:read|unpack) .*\.whl|stream closed)/i,
 		reason: 'corrupt',
-		message: 'A download broke off or came damaged.',
+		message: 'A download was interrupted or damaged.',
 		action: again,
 	},
 	{
@@ -51,14 +51,13 @@ const explanations: readonly Explanation[] = [
 		reason: 'unavailable',
 		message: 'The package index cannot be reached.',
 		action:
-			'Look at the network and at the proxy (HTTPS_PROXY), or name a mirror in reasoningLab.pytorch.indexUrl, then set up again.',
+			'Check the network and the proxy (HTTPS_PROXY), or set reasoningLab.pytorch.indexUrl to a mirror, then set up again.',
 	},
 	{
 		pattern: /satisfies the requirement ([^\s;(]+)[^\n]*\(from versions: none\)/,
 		reason: 'unavailable',
-		message: 'The package index shows no $1 at all.',
-		action:
-			'Look at its address, at the network and at the proxy (HTTPS_PROXY); some indexes hide what needs a name and a password.',
+		message: 'The package index lists no $1.',
+		action: 'Check its URL, the network and the proxy (HTTPS_PROXY); some indexes hide packages that need a login.',
 	},
 	{
 		pattern:
@@ -70,37 +69,37 @@ const explanations: readonly Explanation[] = [
 	{
 		pattern: /No solution found when resolving dependencies[^\n]*\n\s*(?:cause: )?([^\n]{0,300}?)\.?\n/,
 		reason: 'unsupported',
-		message: 'No set of packages fits together ($1).',
+		message: 'The packages have conflicting requirements ($1).',
 		action: 'Choose another Python (3.12 has most builds), or another package index.',
 	},
 	{
 		pattern: /ResolutionImpossible|conflicting dependencies/,
 		reason: 'unsupported',
-		message: 'The package index has no set of packages that fit together.',
+		message: 'The packages in the index have conflicting requirements.',
 		action: 'Choose another Python (3.12 has most builds), or another package index.',
 	},
 	{
 		pattern: /(?:Failed building wheel for|Failed to build:?) `?([\w.-]+)|subprocess-exited-with-error/,
 		reason: 'unsupported',
-		message: 'A package ($1) has no ready build for this Python and this system, and could not be built.',
+		message: 'A package ($1) has no prebuilt wheel for this Python and this system, and could not be built.',
 		action: 'Choose another Python: 3.12 has most builds.',
 	},
 	{
 		pattern: /ensurepip is not\s+available|No module named '?(?:ensurepip|venv)/,
 		reason: 'missing',
-		message: 'This Python cannot make virtual environments: its module venv or ensurepip is missing.',
+		message: 'This Python cannot create virtual environments: its venv or ensurepip module is missing.',
 		action: 'Install uv, or the package python3-venv of your system (sudo apt install python3-venv).',
 	},
 	{
 		pattern: /no such option|unrecognized arguments?|unexpected argument '([^']+)'|invalid value '/,
 		reason: 'invalid',
-		message: 'The installer does not know an argument that it was given.',
-		action: 'Look at the setting reasoningLab.pytorch.pipArguments.',
+		message: 'The installer rejected an argument.',
+		action: 'Check the setting reasoningLab.pytorch.pipArguments.',
 	},
 	{
 		pattern: /Permission denied|Access is denied|Errno 13\b|os error 13\b/,
 		reason: 'denied',
-		message: 'A file of the environment or of the installer may not be written.',
+		message: 'A file of the environment or of the installer cannot be written.',
 		action: 'Choose another folder in reasoningLab.pytorch.folder.',
 	},
 ];
@@ -121,8 +120,8 @@ export function explainFailure(
 	if (how.code === null) {
 		return new Failure(
 			'internal',
-			`${doing} failed: it was ended by ${how.signal}.`,
-			how.signal === 'SIGKILL' ? 'Perhaps the machine ran out of memory. Set up again.' : 'Set up again.',
+			`${doing} failed: it was killed by ${how.signal}.`,
+			how.signal === 'SIGKILL' ? 'The machine may have run out of memory. Set up again.' : 'Set up again.',
 		);
 	}
 	const last = [...lines].reverse();
@@ -130,7 +129,7 @@ export function explainFailure(
 	return new Failure(
 		'internal',
 		`${doing} failed with status ${how.code}${words === '' ? '' : `: ${words.slice(0, 300)}`}`.replace(/[.]?$/, '.'),
-		'The log says more.',
+		'See the log.',
 	);
 }
 

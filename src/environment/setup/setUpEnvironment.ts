@@ -125,7 +125,7 @@ export async function setUpEnvironment(options: SetupOptions, callbacks: SetupCa
 		return { ...result, log: log.path, seconds: (performance.now() - started) / 1000 };
 	} catch (error) {
 		// A full disk can be said by anything in between.
-		const failure = signal?.aborted ? new Failure('cancelled', 'Canceled.') : Failure.from(error, 'The set-up failed');
+		const failure = signal?.aborted ? new Failure('cancelled', 'Canceled.') : Failure.from(error, 'Setup failed');
 		log?.line(failure.reason === 'cancelled' ? 'Canceled.' : `Failed: ${failure.toString()}`);
 		await removeFolder(prepared.plan.folder);
 		throw failure;
@@ -166,7 +166,7 @@ async function takeLock(folder: ManagedFolder): Promise<FileLock> {
 		throw new Failure(
 			'busy',
 			`Another window or shell${who} is setting up the PyTorch engine.`,
-			'Wait until it has ended; its environment is for all of them.',
+			'Wait until it has finished; all windows share its environment.',
 		);
 	}
 }
@@ -215,7 +215,7 @@ async function chooseTorch(
 async function basePythons(options: SetupOptions): Promise<readonly [BasePython, ...BasePython[]]> {
 	const { python, signal } = options;
 	if (python !== null) {
-		const path = await namedInterpreter(python, 'The choice of a Python');
+		const path = await namedInterpreter(python, 'The selected Python');
 		const probe = await probePython(path, signal === undefined ? {} : { signal });
 		const why = whyUnusable(probe);
 		if (why === null) return [{ path, probe }];
@@ -233,7 +233,7 @@ async function basePythons(options: SetupOptions): Promise<readonly [BasePython,
 		first === undefined
 			? 'No Python was found on this machine.'
 			: `No Python of this machine can be used (${first.path}: ${first.unusable}).`,
-		'Install Python 3.12, or name one that is there with --python.',
+		'Install Python 3.12, or select an installed one with --python.',
 	);
 }
 
@@ -243,7 +243,7 @@ async function requireDisk({ folder, least, installer }: SetupPlan): Promise<voi
 		if (free === null || free >= needed) return;
 		throw new Failure(
 			'full',
-			`The set-up needs about ${formatBytes(needed)} in ${path}${what}, and ${formatBytes(free)} are free.`,
+			`Setup needs about ${formatBytes(needed)} in ${path}${what}, but only ${formatBytes(free)} are free.`,
 			'Free some space, or set another folder in reasoningLab.pytorch.folder.',
 		);
 	};
@@ -276,7 +276,7 @@ async function install(
 		});
 		before += command.weight;
 	}
-	report('Trying out what was installed', 0.93);
+	report('Testing the installation', 0.93);
 	const python = programOf(plan.folder);
 	const probe = await verify(python, pins, log, signal);
 	// What torch says of itself, not what was planned.
@@ -294,7 +294,7 @@ async function install(
 	report('Ready', 1);
 	// The one that was in use before.
 	const left = await removeUnusedEnvironments(folder.environments, name);
-	if (left.length > 0) log.line(`Still in use, and removed at the next set-up: ${left.join(', ')}`);
+	if (left.length > 0) log.line(`Still in use; will be removed at the next setup: ${left.join(', ')}`);
 	return { python, record, probe, notes: note === null ? [] : [note] };
 }
 
@@ -345,8 +345,8 @@ async function verify(
 		if (ok) continue;
 		throw new Failure(
 			'corrupt',
-			`What was installed does not work: importing ${name.split(':')[0]} failed with ${error ?? 'no words'}.`,
-			'Set up again; run Doctor to see what this machine has.',
+			`The installation does not work: importing ${name.split(':')[0]} failed with ${error ?? 'no message'}.`,
+			'Set up again, or run Doctor for details.',
 		);
 	}
 	return probe;

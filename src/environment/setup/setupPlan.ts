@@ -81,7 +81,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 	if (installer !== 'uv' && (!python.probe.venv || python.probe.ensurepip === null)) {
 		throw new Failure(
 			'missing',
-			`${python.path} cannot make virtual environments: its module ensurepip is missing.`,
+			`${python.path} cannot create virtual environments: its ensurepip module is missing.`,
 			'Install uv, or the package python3-venv of your system (sudo apt install python3-venv).',
 		);
 	}
@@ -94,7 +94,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 	if (packages.includes('vllm') && (machine.platform !== 'linux' || build.kind !== 'cuda')) {
 		throw new Failure(
 			'unsupported',
-			`vLLM works with CUDA GPUs on Linux alone, and here ${build.words} is installed.`,
+			`vLLM works only with CUDA GPUs on Linux, but this setup installs ${build.words}.`,
 			'Leave vllm out.',
 		);
 	}
@@ -135,7 +135,7 @@ function chooseInstaller(
 		throw new Failure(
 			uv === null ? 'missing' : 'version',
 			uv === null ? 'uv is not installed.' : `uv ${uv.version} is older than ${leastUv}.`,
-			'Install it, or let the setting reasoningLab.pytorch.installer be auto.',
+			'Install it, or set reasoningLab.pytorch.installer to auto.',
 		);
 	}
 	const own = hasOwnIndex(machine, { indexUrl });
@@ -165,17 +165,17 @@ export function indexDecides(machine: MachineFacts, choices: SetupChoices, build
 function takenNotes(taken: string, build: TorchBuild, python: string): string[] {
 	if (taken === build.backend) return [];
 	return [
-		`For Python ${python} the package index has ${buildWords(taken)} of torch, which is what is installed; ${build.words} fits this machine.`,
+		`For Python ${python} the package index has ${buildWords(taken)} of torch, which will be installed; ${build.words} would match this machine.`,
 	];
 }
 
 /** That an index has one build only, which may not be the one that fits. */
 function otherBuild(machine: MachineFacts, build: TorchBuild, own: boolean): string[] {
-	const usual = indexBuild(machine) === 'cpu' ? 'the build for the processor' : 'the CUDA 13.0 build';
+	const usual = indexBuild(machine) === 'cpu' ? 'the CPU build' : 'the CUDA 13.0 build';
 	return [
 		own
-			? `Which build of torch is installed, the package index says; ${build.words} fits this machine.`
-			: `pip takes the build that its index has, which usually is ${usual}; ${build.words} fits this machine. uv can choose.`,
+			? `The package index determines the torch build; ${build.words} would match this machine.`
+			: `pip installs the build that its index offers, usually ${usual}; ${build.words} would match this machine. uv can choose.`,
 	];
 }
 
@@ -187,7 +187,7 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 	const command = (title: string, weight: number, program: string, ...args: string[]): PlannedCommand => ({
 		...{ title, weight, program, args, environment: variables },
 	});
-	const venv = 'Making the virtual environment';
+	const venv = 'Creating the virtual environment';
 	const uvInstall = (uv: string) => {
 		// Where the index is a person's own, PyTorch's is not asked.
 		const backend = build.backend === null || choices.indexUrl !== null ? [] : ['--torch-backend', build.backend];

@@ -52,12 +52,12 @@ export function chooseTorchBuild(machine: MachineFacts, wish: DeviceWish = 'auto
 	}
 	if (wish === 'auto' && nvidia !== null && nvidia.driver !== '') return cudaBuild(machine, platform, false);
 	if (wish === 'auto' && rocm !== null && rocm.gpus.length > 0) return rocmBuild([]);
-	const notes = rocm !== null && wish === 'auto' ? ['ROCm is installed, but shows no GPU.'] : [];
+	const notes = rocm !== null && wish === 'auto' ? ['ROCm is installed, but lists no GPU.'] : [];
 	return cpuBuild(notes);
 }
 
 function cpuBuild(notes: readonly string[]): TorchBuild {
-	return { kind: 'cpu', backend: 'cpu', words: 'the build for the processor', notes };
+	return { kind: 'cpu', backend: 'cpu', words: 'the CPU build', notes };
 }
 
 function rocmBuild(notes: readonly string[]): TorchBuild {
@@ -86,10 +86,10 @@ function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insist
 	const least = cudaBuilds.at(-1)?.driver[platform];
 	const why =
 		fits.length === 0
-			? `The NVIDIA driver ${driver} is too old for every CUDA build: ${least} is the least.`
+			? `The NVIDIA driver ${driver} is too old for any CUDA build: the minimum is ${least}.`
 			: `No CUDA build is made for all GPUs of this machine (compute capability ${capabilities.join(', ')}).`;
 	if (insisted) throw new Failure('unsupported', why, fits.length === 0 ? 'Update the driver.' : 'Choose cpu.');
-	return cpuBuild([`${why} Training will use the processor.`]);
+	return cpuBuild([`${why} Training will use the CPU.`]);
 }
 
 function build({ backend, cuda }: (typeof cudaBuilds)[number], notes: readonly string[]): TorchBuild {
@@ -98,7 +98,7 @@ function build({ backend, cuda }: (typeof cudaBuilds)[number], notes: readonly s
 
 /** A build by its backend, in words: `cpu`, `cu130`, `rocm7.2`. */
 export function buildWords(backend: string): string {
-	if (backend === 'cpu') return 'the build for the processor';
+	if (backend === 'cpu') return 'the CPU build';
 	const cuda = /^cu(\d+)(\d)$/.exec(backend);
 	if (cuda !== null) return `the CUDA ${cuda[1]}.${cuda[2]} build`;
 	return backend.startsWith('rocm') ? 'the ROCm build' : `the build "${backend}"`;
@@ -119,11 +119,11 @@ export function buildNote(planned: TorchBuild, torch: Pick<TorchFacts, 'cuda' | 
 	if (fits) return null;
 	const effect =
 		planned.kind === 'cpu'
-			? 'It works on the processor and takes several gigabytes more.'
+			? 'It works on the CPU but takes several gigabytes more.'
 			: got === 'cpu'
-				? 'Training will use the processor, not the GPU.'
+				? 'Training will use the CPU, not the GPU.'
 				: 'Doctor shows whether it works with the GPUs of this machine.';
-	return `The package index gave ${buildWords(got)} of torch in place of ${planned.words}. ${effect}`;
+	return `The package index provided ${buildWords(got)} of torch instead of ${planned.words}. ${effect}`;
 }
 
 /** The build that a package index other than PyTorch's own has, which is what pip takes. */

@@ -158,7 +158,7 @@ export function faultOfUrl(text: string): string | null {
 	try {
 		url = new URL(text.trim());
 	} catch {
-		return 'Write it as http://127.0.0.1:8000/v1.';
+		return 'Use the form http://127.0.0.1:8000/v1.';
 	}
 	if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'The URL must start with http:// or https://.';
 	if (url.username !== '' || url.password !== '')

@@ -42,7 +42,7 @@ export function memoryReport(name: string, estimate: MemoryEstimate): string {
 		const parts = (Object.entries(stage.parts) as [MemoryPart, number][]).sort(([, a], [, b]) => b - a);
 		for (const [part, bytes] of parts) lines.push(`| ${partWords[part]} | ${bytesText(bytes)} |`);
 	}
-	lines.push('', `Beside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}.`);
+	lines.push('', `Outside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}.`);
 	if (notes.length > 0) lines.push('', ...notes.map((note) => `- ${note}`));
 	lines.push('', 'docs/memory.md explains how it is calculated and how accurate it is.', '');
 	return lines.join('\n');

@@ -110,8 +110,8 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			heads: has('policy/value') ? headNames.filter((name) => has(controlExtensions.head(name))) : [],
 		};
 		this.notes = [
-			...(template === null ? ['Its recipe has no template: problems are put to it as they stand.'] : []),
-			...(this.#many ? [] : ['Its engine is of an older version: requests with different seeds go one by one.']),
+			...(template === null ? ['Its recipe has no template: problems are sent without one.'] : []),
+			...(this.#many ? [] : ['Its engine is an older version: requests with different seeds are sent one by one.']),
 		];
 		this.register({
 			dispose: () => {
@@ -126,7 +126,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		const connection = await options.connect(signal);
 		if (connection.client.engine.capabilities.includes('policy/generate')) return new EnginePolicy(options, connection);
 		connection.lease.dispose();
-		throw new Failure('unsupported', 'This engine does not generate for others.', 'Serve a checkpoint of the run.');
+		throw new Failure('unsupported', 'This engine does not serve completions.', 'Serve a checkpoint of the run.');
 	}
 
 	get totals(): PolicyTotals {
@@ -298,7 +298,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 				generationOf(completion, part.request, told === undefined ? null : k === 0 ? told : 0),
 			);
 			if (made !== undefined) this.#totals.add(made);
-			settle(part, made ?? new Failure('internal', `${this.name} answered with too few completions.`));
+			settle(part, made ?? new Failure('internal', `${this.name} returned too few completions.`));
 		}
 	}
 

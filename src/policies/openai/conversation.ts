@@ -173,8 +173,7 @@ export class Conversation {
 	}
 }
 
-const untold = (name: string) =>
-	new Failure('invalid', `${name} does not tell the log-probabilities of what it is given.`);
+const untold = (name: string) => new Failure('invalid', `${name} does not return log-probabilities of the prompt.`);
 
 function detailOf(tokens: readonly PlacedToken[], alternatives: number): TokenDetail {
 	return {
@@ -238,7 +237,7 @@ class Replies implements ReplyListener {
 				const text = made.text.startsWith(echoed) ? made.text.slice(echoed.length) : made.text;
 				return end.said && !draft.finished ? { ...made, text, finish: 'end' } : { ...made, text };
 			}),
-			broken: whole ? null : (end.broken ?? new Failure('unavailable', `${origin} ended its answer in the middle.`)),
+			broken: whole ? null : (end.broken ?? new Failure('unavailable', `${origin} ended its response early.`)),
 			streamed: this.#parts > 1,
 			counted: this.#usage !== null,
 			reasoned: began.some((draft) => draft.reasoned),

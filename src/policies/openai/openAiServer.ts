@@ -49,13 +49,13 @@ const largestEvent = 4 << 20;
 const longestFactor = 30;
 
 const advice: HttpAdvice = {
-	unreachable: 'Start the server, or correct its URL.',
+	unreachable: 'Start the server, or fix its URL.',
 	slow: 'Raise "timeoutSeconds" of the policy, or lower "parallel".',
 	busy: 'Lower "parallel" or "requestsPerMinute" of the policy, or raise "retries".',
-	wrongKey: 'Correct the API key of the policy.',
+	wrongKey: 'Fix the API key of the policy.',
 	noKey: 'Set the API key of the policy; on the command line: --key-variable NAME.',
-	address: 'Correct the URL of the policy: with the path up to /v1.',
-	refused: 'Correct the model, the URL or the other options of the policy.',
+	address: 'Fix the URL of the policy: include the path up to /v1.',
+	refused: 'Fix the model, the URL or the other options of the policy.',
 };
 
 /** A refusal with what the server wrote, for those who can do something about it. */
@@ -203,7 +203,7 @@ export class OpenAiServer {
 			this.#answered = true;
 			return await read(response, url, alive);
 		} catch (error) {
-			if (signal.aborted) throw new Failure('cancelled', `The request to ${this.origin} was cancelled.`);
+			if (signal.aborted) throw new Failure('cancelled', `The request to ${this.origin} was canceled.`);
 			const failed =
 				error instanceof Failure
 					? { failure: error, passing: false }
@@ -298,9 +298,9 @@ async function readStream(
 		return came ? { result: { broken: fault, rubbish, said: false } } : { failure: fault, passing: fault !== oversize };
 	}
 	if (came || ended) return { result: { broken: null, rubbish, said: ended } };
-	const what = rubbish > 0 ? `sent ${rubbish} parts that are no answer` : 'ended the stream before it had begun';
+	const what = rubbish > 0 ? `sent ${rubbish} invalid parts` : 'ended the stream before it started';
 	return {
-		failure: new Failure('unavailable', `${new URL(url).origin} ${what}.`, 'Look at the log of the server.'),
+		failure: new Failure('unavailable', `${new URL(url).origin} ${what}.`, 'Check the server log.'),
 		passing: rubbish === 0,
 	};
 }
@@ -318,15 +318,15 @@ async function readText(response: Response, most: number, alive: () => void): Pr
 }
 
 const tooLarge = (url: string, most: number) =>
-	new Failure('invalid', `The answer of ${new URL(url).origin} has more than ${most} bytes.`, 'Use another server.');
+	new Failure('invalid', `The response of ${new URL(url).origin} has more than ${most} bytes.`, 'Use another server.');
 
-const notJson = (url: string) => new Failure('invalid', `The answer of ${url} is not JSON.`, advice.address);
+const notJson = (url: string) => new Failure('invalid', `The response of ${url} is not JSON.`, advice.address);
 
 function noAnswer(url: string, reply: ReturnType<typeof decodeReply>): Failure {
 	const why = reply.ok
 		? 'it has no choices'
 		: `${reply.faults[0]?.path ?? ''} ${reply.faults[0]?.message ?? ''}`.trim();
-	return new Failure('invalid', `${url} does not answer as completions do: ${why}.`, advice.address);
+	return new Failure('invalid', `${url} did not return completions: ${why}.`, advice.address);
 }
 
 /** @param value the decoded, redacted answer */
@@ -334,6 +334,6 @@ function saidFailure(url: string, value: unknown): Failure {
 	return new Failure(
 		'unavailable',
 		`${new URL(url).origin} reports an error${saidOf(JSON.stringify(value))}.`,
-		'Look at the log of the server.',
+		'Check the server log.',
 	);
 }

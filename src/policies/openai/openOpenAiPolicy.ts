@@ -51,7 +51,11 @@ export async function listModels(spec: Omit<OpenAiSpec, 'model'>, context: Serve
 	} catch (error) {
 		// Some servers list nothing: their model has to be known.
 		if (error instanceof Refused && error.status === 404) {
-			throw new Failure('unsupported', `${server.origin} does not list its models.`, 'Name the model: --model NAME.');
+			throw new Failure(
+				'unsupported',
+				`${server.origin} does not list its models.`,
+				'Set the model with --model NAME.',
+			);
 		}
 		throw error;
 	}
@@ -76,13 +80,17 @@ function addressOf(baseUrl: string): string {
 	try {
 		url = new URL(baseUrl);
 	} catch {
-		throw new Failure('invalid', `"${baseUrl}" is no URL.`, 'Write it as http://127.0.0.1:8000/v1.');
+		throw new Failure('invalid', `"${baseUrl}" is not a URL.`, 'Use the form http://127.0.0.1:8000/v1.');
 	}
 	if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-		throw new Failure('invalid', `"${baseUrl}" is not of http or https.`, 'Write it as http://127.0.0.1:8000/v1.');
+		throw new Failure('invalid', `"${baseUrl}" is not an http or https URL.`, 'Use the form http://127.0.0.1:8000/v1.');
 	}
 	if (url.username !== '' || url.password !== '') {
-		throw new Failure('invalid', 'The URL of the policy holds a name or a password.', 'Set the API key instead.');
+		throw new Failure(
+			'invalid',
+			'The URL of the policy contains a user name or a password.',
+			'Set the API key instead.',
+		);
 	}
 	if (url.search !== '' || url.hash !== '') {
 		throw new Failure('invalid', `"${baseUrl}" has a query.`, 'Leave out everything after the path.');
@@ -98,7 +106,11 @@ function keyOf(spec: OpenAiSpec, { keys, environment = {}, keyVariables = [] }: 
 	if (key === undefined || key === '') return null;
 	// What cannot stand in a header would be told in the fault.
 	if (!/^[\x21-\x7e]+$/.test(key)) {
-		throw new Failure('invalid', `The API key of ${spec.name} has blanks or foreign characters.`, 'Set it again.');
+		throw new Failure(
+			'invalid',
+			`The API key of ${spec.name} contains spaces or non-ASCII characters.`,
+			'Set it again.',
+		);
 	}
 	return key;
 }
@@ -113,16 +125,16 @@ function variableKey(
 	if (!named.includes(keyVariable)) {
 		throw new Failure(
 			'denied',
-			`The policy "${name}" asks for the environment variable ${keyVariable}, to send it as a key to ${new URL(baseUrl).origin}. A file does not choose which variables are sent.`,
-			`If that is right, add --key-variable ${keyVariable}, or give the key by origin in ${apiKeysVariable}.`,
+			`The policy "${name}" asks for the environment variable ${keyVariable}, to send it as a key to ${new URL(baseUrl).origin}. A file cannot choose which variables are sent.`,
+			`To allow it, add --key-variable ${keyVariable}, or set the key by origin in ${apiKeysVariable}.`,
 		);
 	}
 	const key = environment[keyVariable];
 	if (key !== undefined && key !== '') return key;
 	throw new Failure(
 		'missing',
-		`The environment variable ${keyVariable} holds no API key for ${name}.`,
-		'Set it, or take "keyVariable" out of the policy.',
+		`The environment variable ${keyVariable} contains no API key for ${name}.`,
+		'Set it, or remove "keyVariable" from the policy.',
 	);
 }
 

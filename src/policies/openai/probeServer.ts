@@ -146,7 +146,7 @@ class Probe {
 			if (got instanceof Failure || !got.streamed) continue;
 			return { abilities: { stream: got.counted || stream === 'plain' ? stream : 'plain' } };
 		}
-		return { abilities: {}, note: 'It does not stream: texts are seen when they are whole.' };
+		return { abilities: {}, note: 'It does not stream: texts appear when complete.' };
 	}
 
 	async logprobs(): Promise<Tried> {
@@ -158,14 +158,14 @@ class Probe {
 			const told = Math.max(0, ...(generation.detail?.top ?? []).map((top) => top.length));
 			return { abilities: { logprobs: Math.min(logprobs, told) } };
 		}
-		return { abilities: {}, note: 'It tells no log-probabilities.' };
+		return { abilities: {}, note: 'It does not return log-probabilities.' };
 	}
 
 	async many(): Promise<Tried> {
 		const request = requestOf(inventing, { n: 2, temperature: 1, maxTokens: 8 });
 		const got = await this.#try({ many: true }, request);
 		if (!(got instanceof Failure) && got.generations.length === 2) return { abilities: { many: true } };
-		return { abilities: {}, note: 'It gives one text a request: several take several requests.' };
+		return { abilities: {}, note: 'It returns one text per request: several texts take several requests.' };
 	}
 
 	async seeds(): Promise<Tried> {
@@ -173,14 +173,12 @@ class Probe {
 		for (const seed of [11, 11, 12, 13]) {
 			const request = requestOf(inventing, { temperature: 1, seed });
 			const got = await this.#try({ refusesSeed: false }, request);
-			if (got instanceof Failure) return { abilities: {}, note: 'It takes no seeds.' };
+			if (got instanceof Failure) return { abilities: {}, note: 'It does not support seeds.' };
 			texts.push(got.generations[0]?.text ?? '');
 		}
 		const same = texts[0] === texts[1];
 		if (same && texts.some((text) => text !== texts[0])) return { abilities: { seed: true, refusesSeed: false } };
-		const note = same
-			? 'Whether seeds do anything could not be told: all texts were alike.'
-			: 'The same seed gives other texts.';
+		const note = same ? 'Seeds could not be tested: all texts were identical.' : 'The same seed gives different texts.';
 		return { abilities: { refusesSeed: false }, note };
 	}
 
@@ -188,7 +186,7 @@ class Probe {
 		const stop = stopWithin(this.#text);
 		if (stop === null) return { abilities: { stops: 'untold' } };
 		const got = await this.#try({}, requestOf(counting, { maxTokens: 48, stop: [stop] }), true);
-		const note = 'It takes no stop texts: steps are cut here.';
+		const note = 'It does not support stop texts: steps are cut here.';
 		if (got instanceof Failure) return { abilities: { stops: 'refused' }, note };
 		const [generation] = got.generations;
 		if (generation?.finish !== 'stop') return { abilities: { stops: 'untold' } };
@@ -214,7 +212,7 @@ class Probe {
 				// It is no JSON, so it was not kept to a schema.
 			}
 		}
-		return { abilities: {}, note: 'It does not keep to JSON schemas.' };
+		return { abilities: {}, note: 'It does not follow JSON schemas.' };
 	}
 
 	/**
@@ -242,7 +240,7 @@ class Probe {
 		if (this.#spec.api === 'completions') return { abilities: { prefix: 'prompt' } };
 		return {
 			abilities: {},
-			note: 'It does not go on from a given beginning: a step cannot be continued. If it does, set "abilities": {"prefix": "continue"}.',
+			note: 'It cannot continue from a prefix, so steps cannot be continued. If it can, set "abilities": {"prefix": "continue"}.',
 		};
 	}
 
@@ -256,7 +254,7 @@ class Probe {
 		} catch (error) {
 			if (Failure.from(error).reason === 'cancelled') throw error;
 		}
-		return { abilities: {}, note: 'It does not tell how probable a given text is.' };
+		return { abilities: {}, note: 'It does not score given texts.' };
 	}
 
 	async #try(

@@ -44,7 +44,7 @@ export class RepeatedReply implements ReplyListener {
 		const repeated = this.#tokens.map((token) => token.text).join('');
 		// Special tokens may stand before it.
 		const shift = repeated.indexOf(text);
-		if (shift < 0) throw new Failure('unsupported', `${name} does not repeat what it is given.`);
+		if (shift < 0) throw new Failure('unsupported', `${name} does not echo its prompt.`);
 		let at = -shift;
 		const placed = this.#tokens.map((token): PlacedToken => {
 			const place = { ...token, at };

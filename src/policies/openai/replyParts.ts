@@ -74,7 +74,7 @@ export function toolCallsOf({ message, delta }: Choice): readonly ReplyToolCall[
 	const given = (message ?? delta)?.tool_calls ?? [];
 	const decoded = decode(v.array(toolCallSchema), given);
 	if (decoded.ok) return decoded.value;
-	throw new Failure('invalid', `The server's tool calls cannot be read: ${decoded.faults[0]?.message ?? ''}.`);
+	throw new Failure('invalid', `The server's tool calls are invalid: ${decoded.faults[0]?.message ?? ''}.`);
 }
 
 /** Whether a reply is an error in the form of a result. */

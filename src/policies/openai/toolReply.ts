@@ -89,7 +89,7 @@ async function ask(
 	);
 	const end = await server.ask(pathOf(spec), body, draft, signal);
 	return draft.reply(
-		end.broken ?? (end.said ? null : new Failure('unavailable', `${server.origin} ended its answer.`)),
+		end.broken ?? (end.said ? null : new Failure('unavailable', `${server.origin} ended its response early.`)),
 	);
 }
 

@@ -69,7 +69,7 @@ export function parseScript(source: string, what: string): Script {
 	const values = lines.map(({ line, number }) => {
 		const value = parsed(line);
 		if (!isObject(value)) {
-			throw new Failure('invalid', `${what}, line ${number}: this is no JSON object.`, 'Write one rule a line.');
+			throw new Failure('invalid', `${what}, line ${number}: not a JSON object.`, 'Write one rule per line.');
 		}
 		return { value, where: `${what}, line ${number}` };
 	});
@@ -78,7 +78,7 @@ export function parseScript(source: string, what: string): Script {
 	const head = decodeOrThrow(headSchema, hasHead ? first.value : {}, first?.where ?? what);
 	const rules = values.slice(hasHead ? 1 : 0);
 	if (rules.length === 0) {
-		throw new Failure('invalid', `${what} is no script of a policy: it has no rules.`, 'See docs/policies.md.');
+		throw new Failure('invalid', `${what} is not a policy script: it has no rules.`, 'See docs/policies.md.');
 	}
 	return { ...head, rules: rules.map(({ value, where }) => decodeOrThrow(scriptRuleSchema, value, where)) };
 }

@@ -91,5 +91,5 @@ function inTime<T>(ms: number, doing: string, run: () => T): T {
 
 function explained(error: unknown, doing: string): Failure {
 	if (error instanceof Failure) return error;
-	return new Failure('invalid', `${doing} failed: ${(error as Error).message}.`, 'Correct the schema.');
+	return new Failure('invalid', `${doing} failed: ${(error as Error).message}.`, 'Fix the schema.');
 }

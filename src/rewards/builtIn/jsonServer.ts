@@ -20,13 +20,13 @@ export interface JsonServerOptions {
 const largestReply = 4 << 20;
 
 const advice: HttpAdvice = {
-	unreachable: 'Start it, or correct "url".',
+	unreachable: 'Start it, or fix "url".',
 	slow: 'Raise "timeoutSeconds" or lower "concurrency".',
 	busy: 'Lower "concurrency" or raise "retries".',
-	wrongKey: 'Correct its API key.',
+	wrongKey: 'Fix its API key.',
 	noKey: 'Set the API key of this server.',
-	address: 'Correct "url".',
-	refused: 'Correct "url", "model" or the other options.',
+	address: 'Fix "url".',
+	refused: 'Fix "url", "model" or the other options.',
 };
 
 /** Asks one server by JSON: so many requests at once, again after failures that pass, no redirects, no key elsewhere. */
@@ -74,7 +74,7 @@ export class JsonServer {
 			});
 			text = await readText(response);
 		} catch (error) {
-			if (signal.aborted) throw new Failure('cancelled', `The request to ${origin} was cancelled.`);
+			if (signal.aborted) throw new Failure('cancelled', `The request to ${origin} was canceled.`);
 			if (error instanceof Failure) return { failure: error, passing: false };
 			return timeout.aborted ? tooSlow(origin, timeoutSeconds, advice) : lostConnection(origin, error, advice);
 		}

@@ -108,7 +108,7 @@ export class Judge implements BuiltIn {
 		try {
 			const reply = v.safeParse(replySchema, await this.#server.post(address, body, signal));
 			if (!reply.success) {
-				throw new Failure('invalid', `${address} does not answer as chat completions do.`, 'Correct "url".');
+				throw new Failure('invalid', `${address} did not respond with a chat completion.`, 'Fix "url".');
 			}
 			const { choices, usage } = reply.output;
 			this.#spent.asked++;
@@ -117,9 +117,10 @@ export class Judge implements BuiltIn {
 			const [choice] = choices;
 			const content = choice?.message.content ?? '';
 			if (choice?.finish_reason === 'length') {
-				throw new Failure('invalid', "The judge's reply was cut off before its verdict.", 'Raise "maxTokens".');
+				throw new Failure('invalid', "The judge's reply was truncated before its verdict.", 'Raise "maxTokens".');
 			}
-			if (content.trim() === '') throw new Failure('invalid', 'The judge said nothing.', 'Use another judge.');
+			if (content.trim() === '')
+				throw new Failure('invalid', 'The judge returned an empty reply.', 'Use another judge.');
 			await this.#cache.set(key, content);
 			return content;
 		} finally {

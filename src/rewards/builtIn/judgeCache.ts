@@ -31,7 +31,7 @@ export class JudgeCache {
 		const text = await readLines(path);
 		// A recipe may come from anybody: nothing is added to a file that is something else.
 		if (text !== '' && !text.startsWith('{"key":')) {
-			throw new Failure('invalid', `${path} is no cache of a judge.`, 'Name another file as "cache".');
+			throw new Failure('invalid', `${path} is not a judge cache.`, 'Set "cache" to another file.');
 		}
 		for (const line of text.split('\n')) {
 			if (line === '') continue;
@@ -96,8 +96,8 @@ async function readLines(path: string): Promise<string> {
 		if (!stat.isFile() || stat.size > largestFile) {
 			throw new Failure(
 				'invalid',
-				`${path} cannot be a cache: it is no regular file, or too large.`,
-				'Correct "cache".',
+				`${path} cannot be a cache: it is not a regular file, or it is too large.`,
+				'Fix "cache".',
 			);
 		}
 		return await handle.readFile('utf8');

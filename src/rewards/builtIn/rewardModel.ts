@@ -47,7 +47,7 @@ export class RewardModel implements BuiltIn {
 		throw new Failure(
 			'unsupported',
 			`The reward "${entry.name}": the checkpoint ${entry.path} has no reward model.`,
-			'Name a checkpoint of a run with a stage of type "reward-model".',
+			'Use a checkpoint of a run with a stage of type "reward-model".',
 		);
 	}
 
@@ -98,7 +98,7 @@ export class RewardModel implements BuiltIn {
 				signal,
 			);
 			if (values.length !== samples.length) {
-				throw new Failure('internal', `The reward model gave ${values.length} scores for ${samples.length} texts.`);
+				throw new Failure('internal', `The reward model returned ${values.length} scores for ${samples.length} texts.`);
 			}
 			return this.#entry.activation === 'none' ? values : values.map((score) => 1 / (1 + Math.exp(-score)));
 		} catch (error) {

@@ -26,13 +26,13 @@ const concurrency = 16;
  */
 export async function loadRewardFile(file: string, imports: LocalImports, own: string): Promise<LoadedReward[]> {
 	await access(file).catch(() => {
-		throw new LoadFault({ reason: 'missing', message: `The reward file ${file} is not there`, file });
+		throw new LoadFault({ reason: 'missing', message: `The reward file ${file} does not exist`, file });
 	});
 	if (/\.[cm]?ts$/.test(file) && !process.features.typescript) {
 		throw new LoadFault({
 			reason: 'unsupported',
-			message: `Node ${process.versions.node} as it was built here cannot load TypeScript`,
-			action: 'Name a Node 22.18 or newer in the setting reasoningLab.node.path, or write the reward in JavaScript.',
+			message: `Node ${process.versions.node} as built here cannot load TypeScript`,
+			action: 'Set reasoningLab.node.path to Node 22.18 or newer, or write the reward in JavaScript.',
 			file,
 		});
 	}
@@ -112,7 +112,7 @@ function explainImport(error: unknown, file: string, imports: LocalImports, own:
 		return {
 			reason: 'invalid',
 			message,
-			action: 'Write it in TypeScript whose types can be erased: no enums, namespaces or parameter properties.',
+			action: 'Use only erasable TypeScript syntax: no enums, namespaces or parameter properties.',
 			...headOf(error),
 		};
 	}
@@ -162,10 +162,10 @@ function explainMissing(error: Error): LoadFailureData {
 	});
 	const action =
 		name === 'reasoning-lab'
-			? "It holds types alone: write `import type { Reward } from 'reasoning-lab'`."
+			? "It contains only types: write `import type { Reward } from 'reasoning-lab'`."
 			: kind === 'package'
-				? `Install it beside the reward file (npm install ${name}), or do without it.`
-				: 'Correct the path; it needs the file’s extension.';
+				? `Install it next to the reward file (npm install ${name}), or remove the import.`
+				: 'Fix the path; it needs the file’s extension.';
 	return {
 		reason: 'invalid',
 		message: kind === undefined ? messageOf(error) : `Cannot find ${kind} '${found?.specifier ?? name}'`,

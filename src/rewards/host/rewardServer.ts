@@ -41,7 +41,8 @@ export class RewardServer {
 
 	/** @throws LoadFault */
 	async load(request: LoadRequest): Promise<LoadResult> {
-		if (this.#request !== null) throw new LoadFault({ reason: 'internal', message: 'This host is loaded already' });
+		if (this.#request !== null)
+			throw new LoadFault({ reason: 'internal', message: 'This host has already loaded a file' });
 		this.#request = request;
 		const start = performance.now();
 		Object.assign(process.env, request.environment);
@@ -50,7 +51,7 @@ export class RewardServer {
 		try {
 			process.chdir(folder);
 		} catch {
-			throw new LoadFault({ reason: 'missing', message: `The folder ${folder} cannot be used` });
+			throw new LoadFault({ reason: 'missing', message: `Cannot use the folder ${folder}` });
 		}
 		let rewards: LoadedReward[];
 		if (file === null) rewards = await this.#builtIns(request);
@@ -92,13 +93,13 @@ export class RewardServer {
 	async score(request: ScoreRequest, signal: AbortSignal): Promise<ScoreReply> {
 		const reward = this.#rewards.get(request.reward);
 		if (reward === undefined || this.#request === null) {
-			throw new LoadFault({ reason: 'missing', message: `There is no reward "${request.reward}" here` });
+			throw new LoadFault({ reason: 'missing', message: `There is no reward "${request.reward}"` });
 		}
 		const { file, context } = this.#request;
 		this.#capture.takeUncaught();
 		const rows = request.rows as Partial<ScoreRow>[] | null;
 		const samples = rows?.map((row) => sampleOf(row, context.tags)) ?? this.#samples;
-		if (samples === null) throw new LoadFault({ reason: 'internal', message: 'There are no rows from before' });
+		if (samples === null) throw new LoadFault({ reason: 'internal', message: 'There are no previous rows' });
 		if (file === null) this.#samples = samples;
 		if (request.coverage) this.#meter?.reset();
 		const start = performance.now();

@@ -33,7 +33,7 @@ export function messageOf(error: unknown): string {
 		}
 		return cut(`threw ${typeof error === 'string' ? JSON.stringify(error) : String(error)}`);
 	} catch {
-		return 'threw a value that cannot be shown';
+		return 'threw a value that cannot be displayed';
 	}
 }
 

@@ -71,17 +71,17 @@ class BubblewrapSandbox implements Sandbox {
 	constructor(setup: Setup) {
 		this.#setup = setup;
 		this.description = [
-			'bubblewrap: no network, namespaces of its own, a read-only system, no home folder',
+			'bubblewrap: no network, its own namespaces, a read-only system, no home folder',
 			...(this.#filter === null ? [] : ['filtered system calls']),
-			...(setup.dropUser ? ['a user of its own'] : []),
+			...(setup.dropUser ? ['its own user'] : []),
 			...(setup.proc ? [] : ['no /proc']),
 			'missing' in setup.groups
-				? `memory and processes counted every 20 ms (no control group: ${setup.groups.missing})`
-				: 'memory and processes limited by a control group and counted every 20 ms',
+				? `memory and processes checked every 20 ms (no control group: ${setup.groups.missing})`
+				: 'memory and processes limited by a control group and checked every 20 ms',
 		].join(', ');
 		this.gaps = [
-			...(this.#filter === null ? [`a filter of system calls (there is none for ${process.arch})`] : []),
-			...(setup.dropUser || process.getuid?.() !== 0 ? [] : ['a user of its own outside of the sandbox']),
+			...(this.#filter === null ? [`a system call filter (there is none for ${process.arch})`] : []),
+			...(setup.dropUser || process.getuid?.() !== 0 ? [] : ['its own user outside the sandbox']),
 		];
 	}
 
@@ -154,7 +154,7 @@ class BubblewrapSandbox implements Sandbox {
 		try {
 			return groups.make({ memoryBytes, tasks: limits.processes + ownTasks + 1 });
 		} catch (error) {
-			const failure = Failure.from(error, 'A control group for the sandbox cannot be made');
+			const failure = Failure.from(error, 'Cannot create a control group for the sandbox');
 			throw new Failure('unavailable', failure.message, undefined, { cause: error });
 		}
 	}
@@ -166,7 +166,7 @@ class BubblewrapSandbox implements Sandbox {
 			if (first === null || (await isGone(first))) return;
 			await new Promise((resolve) => setTimeout(resolve, 10));
 		}
-		this.gaps.push('a process that reaps ended sandboxes (start the container with --init, as docker run has it)');
+		this.gaps.push('a process that reaps finished sandboxes (start the container with docker run --init)');
 	}
 
 	async run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal) {
@@ -226,7 +226,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promis
 	const users = isRoot && options.dropUser !== false && (await reachable(interpreters)) ? [true, false] : [false];
 	let last: unknown;
 	const disableUserns = help.stdout.includes('--disable-userns');
-	const refused = { missing: 'the kernel does not let a program move itself into one' };
+	const refused = { missing: 'the kernel does not allow a program to move itself into one' };
 	const features = [true, false].flatMap((proc) =>
 		users.flatMap((dropUser) =>
 			('missing' in groups ? [groups] : [groups, refused]).map((tried) => ({ proc, dropUser, groups: tried })),

@@ -29,12 +29,12 @@ export function containerGaps(info: string): string[] {
 	const controllers = host?.cgroupControllers ?? undefined;
 	const filter = said.SecurityOptions?.some((option) => /^name=seccomp/.test(option) && !/unconfined/.test(option));
 	const protections: readonly (readonly [name: string, there: boolean | undefined])[] = [
-		['a limit of memory', said.MemoryLimit ?? controllers?.includes('memory')],
-		['a limit of processes', said.PidsLimit ?? controllers?.includes('pids')],
-		['a filter of system calls', filter ?? host?.security?.seccompEnabled],
+		['a memory limit', said.MemoryLimit ?? controllers?.includes('memory')],
+		['a process limit', said.PidsLimit ?? controllers?.includes('pids')],
+		['a system call filter', filter ?? host?.security?.seccompEnabled],
 	];
 	return protections.flatMap(([name, there]) =>
-		there === true ? [] : [there === false ? name : `${name} (the engine does not say)`],
+		there === true ? [] : [there === false ? name : `${name} (not reported by the engine)`],
 	);
 }
 

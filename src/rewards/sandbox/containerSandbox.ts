@@ -57,7 +57,7 @@ class ContainerSandbox implements Sandbox {
 		this.#programs = programs;
 		this.#filtered = filtered;
 		this.gaps = gaps;
-		this.description = `${engine}, image ${image}: no network, a read-only system, no capabilities, nothing of this machine`;
+		this.description = `${engine}, image ${image}: no network, a read-only system, no capabilities, no files of this machine`;
 	}
 
 	missing(program: SandboxProgram): string | null {
@@ -140,8 +140,8 @@ async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promi
 	}
 	const found = tries.filter(({ status }) => status === 0);
 	if (found.length === 0) {
-		const words = tries.map(({ stderr }) => stderr.trim().split('\n').at(-1)).find(Boolean) ?? 'it says nothing';
-		throw new Failure('unavailable', `${engine} runs no program of the image ${image}: ${words}`);
+		const words = tries.map(({ stderr }) => stderr.trim().split('\n').at(-1)).find(Boolean) ?? 'no message';
+		throw new Failure('unavailable', `${engine} cannot run programs of the image ${image}: ${words}`);
 	}
 	return new Set(found.map(({ program }) => program));
 }
@@ -164,7 +164,7 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 		const ask = (args: readonly string[]) => promisify(execFile)(engine, [...args], { timeout: 20_000 });
 		const version = await ask(['version']).catch((error: NodeJS.ErrnoException & { stderr?: string }) => error);
 		if (version instanceof Error) {
-			if (version.code !== 'ENOENT') reason = `${engine} is installed, but its engine does not answer.`;
+			if (version.code !== 'ENOENT') reason = `${engine} is installed, but its engine does not respond.`;
 			continue;
 		}
 		const inspected = await ask(['image', 'inspect', image]).catch(() => null);
@@ -175,8 +175,8 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 				throw new Failure(
 					'unavailable',
 					volumes === null
-						? `${engine} does not say whether the image ${image} declares volumes, which programs could fill this machine's disk with.`
-						: `The image ${image} declares volumes (${volumes.join(', ')}), which programs could fill this machine's disk with.`,
+						? `${engine} does not report whether the image ${image} declares volumes, with which programs could fill this machine's disk.`
+						: `The image ${image} declares volumes (${volumes.join(', ')}), with which programs could fill this machine's disk.`,
 					'Choose an image without VOLUME, such as python:3.12-slim.',
 				);
 			}
@@ -194,7 +194,7 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 			});
 			if (filtered !== null) return new ContainerSandbox({ ...setup, programs: filtered, filtered: true });
 			const programs = await startablePrograms({ ...setup, filtered: false });
-			const missing = 'a list of allowed system calls (the engine starts nothing with it; its own filter is used)';
+			const missing = 'a list of allowed system calls (the engine cannot start with it; its own filter is used)';
 			return new ContainerSandbox({ ...setup, programs, filtered: false, gaps: [...gaps, missing] });
 		}
 		throw new Failure(

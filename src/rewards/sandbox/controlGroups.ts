@@ -32,7 +32,7 @@ export async function openControlGroups(): Promise<ControlGroups | { readonly mi
 	const place = await findGroupPlace({ mountinfo, cgroup });
 	if ('missing' in place) return place;
 	const owner = await ownerName();
-	if (owner === null) return { missing: 'this process does not see itself in /proc' };
+	if (owner === null) return { missing: 'this process is not visible in /proc' };
 	try {
 		if (place.enable) {
 			const names = groupControllers.map((name) => `+${name}`).join(' ');
@@ -43,7 +43,7 @@ export async function openControlGroups(): Promise<ControlGroups | { readonly mi
 		await groups.make({ memoryBytes: 1e6, tasks: 1 }).end();
 		return groups;
 	} catch (error) {
-		return { missing: `a control group cannot be made (${(error as NodeJS.ErrnoException).code ?? String(error)})` };
+		return { missing: `a control group cannot be created (${(error as NodeJS.ErrnoException).code ?? String(error)})` };
 	}
 }
 

@@ -8,7 +8,7 @@ const namePattern = /^[A-Za-z0-9_][\w.-]*$/;
 /** Fails with `invalid` unless every name is a plain one, without folders and options. */
 export function checkFileNames(files: Readonly<Record<string, string>>): void {
 	const wrong = Object.keys(files).find((name) => !namePattern.test(name));
-	if (wrong !== undefined) throw new Failure('invalid', `"${wrong}" is no name of a file for a sandbox.`);
+	if (wrong !== undefined) throw new Failure('invalid', `"${wrong}" is not a valid file name for a sandbox.`);
 }
 
 /** A temporary folder with files that a sandbox shows. @returns its path and what removes it */

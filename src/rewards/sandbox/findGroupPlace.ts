@@ -44,7 +44,7 @@ export async function findGroupPlace(
 			// The root group alone has no type, and may hold processes.
 			const mayHandOn = type?.length === 0 || processes?.length === 0;
 			if (mayHandOn && (await mayWrite(`${folder}/cgroup.subtree_control`))) return { folder, enable: true };
-			missing = 'the control group of this process holds other processes, and none above it is delegated';
+			missing = 'the control group of this process contains other processes, and no parent is delegated';
 		}
 		if (folder === own.mount || folder === '/') return { missing };
 	}

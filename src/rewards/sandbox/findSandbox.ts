@@ -6,7 +6,7 @@ import { parseSandboxMode, type SandboxMode, sandboxVariable } from './sandboxMo
 import { unsafeSandbox } from './unsafeSandbox.ts';
 
 /** Says what follows, where the reason alone does not. */
-const refused = 'Code that a model wrote is not run without a sandbox';
+const refused = 'Model-written code is not run without a sandbox';
 
 /**
  * The sandbox of a mode, after it has really run a program. Fails with `unavailable`, a reason and what to do; never

@@ -24,12 +24,8 @@ export function parseSandboxMode(text: string | undefined): SandboxMode {
 		throw new Failure(
 			'invalid',
 			`The sandbox "${mode}" does not name a container image.`,
-			'Write it like container:python:3.12-slim.',
+			'Use the form container:python:3.12-slim.',
 		);
 	}
-	throw new Failure(
-		'invalid',
-		`The sandbox "${mode}" is not known.`,
-		'Choose auto, bubblewrap, container:<image> or unsafe.',
-	);
+	throw new Failure('invalid', `Unknown sandbox "${mode}".`, 'Choose auto, bubblewrap, container:<image> or unsafe.');
 }

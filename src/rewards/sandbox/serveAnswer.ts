@@ -116,9 +116,9 @@ export async function serveAnswer(
 const limitWords: Readonly<Record<string, string>> = {
 	wall: 'the answer took too long',
 	cpu: 'the answer took too long',
-	memory: 'the answer wanted too much memory',
-	processes: 'the answer made too many processes',
-	output: 'the answer wrote too much',
+	memory: 'the answer used too much memory',
+	processes: 'the answer started too many processes',
+	output: 'the answer wrote too much output',
 };
 
 function readVerdict(line: string): v.InferOutput<typeof lineSchema> | null {

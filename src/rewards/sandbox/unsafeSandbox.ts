@@ -20,8 +20,8 @@ const inputFile = 'stdin.txt';
 /** No sandbox: a plain process of the same user, with limits of time and memory and without this process's environment. */
 class UnsafeSandbox implements Sandbox {
 	readonly kind = 'unsafe';
-	readonly description = 'unsafe: a plain process with limits, which can do whatever you can';
-	readonly gaps = ['isolation of any kind'];
+	readonly description = 'unsafe: a plain process with limits and all your permissions';
+	readonly gaps = ['any isolation'];
 	readonly #node: string;
 	readonly #interpreters: Interpreters;
 	readonly #inherited: readonly number[];

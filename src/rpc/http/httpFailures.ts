@@ -27,7 +27,7 @@ export interface HttpFailure {
 
 /** No answer in time. */
 export function tooSlow(origin: string, seconds: number, advice: HttpAdvice): HttpFailure {
-	const failure = new Failure('unavailable', `${origin} did not answer within ${seconds} s.`, advice.slow);
+	const failure = new Failure('unavailable', `${origin} did not respond within ${seconds} s.`, advice.slow);
 	return { failure, passing: true };
 }
 
@@ -37,10 +37,11 @@ export function lostConnection(origin: string, error: unknown, advice: HttpAdvic
 	const code = String(cause?.code ?? '');
 	// Nobody listens there, or the name or the certificate is wrong: waiting does not change that.
 	const passing = ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT'].includes(code);
-	const why = code === 'ECONNREFUSED' ? 'nothing listens there' : String(cause?.message ?? (error as Error).message);
+	const why =
+		code === 'ECONNREFUSED' ? 'nothing is listening there' : String(cause?.message ?? (error as Error).message);
 	return {
 		passing,
-		failure: new Failure('unavailable', `No server answers at ${origin}: ${why}.`, advice.unreachable, {
+		failure: new Failure('unavailable', `No server responds at ${origin}: ${why}.`, advice.unreachable, {
 			cause: error,
 		}),
 	};
@@ -68,7 +69,7 @@ export function refusal(
 			failure: new Failure(
 				'unavailable',
 				`${origin} answered ${status}${status === 429 ? ' (too many requests)' : ''}${saidOf(body)}.`,
-				status === 429 ? advice.busy : 'Look at the log of the server.',
+				status === 429 ? advice.busy : 'Check the server log.',
 			),
 		};
 	}
@@ -77,7 +78,11 @@ export function refusal(
 		return fail('denied', `${origin} refused the request (${status})${saidOf(body)}.`, action);
 	}
 	if (status >= 300 && status < 400) {
-		return fail('invalid', `${where.url} leads elsewhere (${status}), and that is not followed.`, advice.address);
+		return fail(
+			'invalid',
+			`${where.url} redirects elsewhere (${status}), and redirects are not followed.`,
+			advice.address,
+		);
 	}
 	if (status < 200 || status >= 300) {
 		return fail('invalid', `${where.url} answered ${status}${saidOf(body)}.`, advice.refused);

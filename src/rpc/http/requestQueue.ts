@@ -115,7 +115,7 @@ export class RequestQueue {
 	}
 }
 
-const cancelled = () => new Failure('cancelled', 'The request was cancelled.');
+const cancelled = () => new Failure('cancelled', 'The request was canceled.');
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {
 	await pause(ms, signal);

@@ -52,8 +52,8 @@ export class ColumnarTable implements DataTable {
 				'corrupt',
 				`${name} is not ${format === 'arrow' ? 'Arrow' : 'Parquet'} that is read: ${words}.`,
 				format === 'arrow'
-					? 'See whether it was written to its end, or write it as Parquet.'
-					: 'See whether it was written to its end.',
+					? 'Check that it was written completely, or write it as Parquet.'
+					: 'Check that it was written completely.',
 			);
 		}
 	}
@@ -109,7 +109,7 @@ export class ColumnarTable implements DataTable {
 		if (known !== undefined && known.times >= mostTries) return failed(known.fault);
 		try {
 			const values = await this.#file.rows(from, to);
-			if (values.length === 0) throw new Error('the rows are not there');
+			if (values.length === 0) throw new Error('the rows are missing');
 			return values.map((value, i) => ({ row: from + i, value: rowOfValue(value), fault: null }));
 		} catch (error) {
 			const fault = `cannot be read: ${error instanceof Error ? error.message : String(error)}`;

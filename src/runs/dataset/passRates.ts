@@ -37,8 +37,8 @@ export async function readPassRates(folder: string): Promise<PassRates> {
 	if (counts.size === 0) {
 		throw new Failure(
 			'invalid',
-			`${name} holds no evaluated question.`,
-			'Choose the folder of an evaluation: it has an evaluation.json.',
+			`${name} contains no evaluated questions.`,
+			'Choose the folder of an evaluation, which contains evaluation.json.',
 		);
 	}
 	return {

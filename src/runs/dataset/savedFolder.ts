@@ -34,7 +34,7 @@ export async function folderOfSplit(path: string, split: string): Promise<string
 	throw new Failure(
 		'missing',
 		`${path} has no split ${split} (it has ${splits.join(', ') || 'none'}).`,
-		'Name the folder of a split.',
+		'Choose the folder of a split.',
 	);
 }
 
@@ -50,8 +50,8 @@ export async function savedParts(folder: string, entries: readonly string[]): Pr
 		if (others.length > 0) {
 			throw new Failure(
 				'invalid',
-				`${name} holds several splits (${splits.slice(0, 5).join(', ')}).`,
-				`Name the folder of one split, such as ${join(name, first)}.`,
+				`${name} contains several splits (${splits.slice(0, 5).join(', ')}).`,
+				`Choose the folder of one split, such as ${join(name, first)}.`,
 			);
 		}
 		return savedParts(join(folder, first), await readdir(join(folder, first)).catch(() => []));
@@ -62,22 +62,22 @@ export async function savedParts(folder: string, entries: readonly string[]): Pr
 	if (Array.isArray(indices) && indices.length > 0) {
 		throw new Failure(
 			'unsupported',
-			`${name} holds a selection of rows beside its files, as old versions of datasets wrote it.`,
+			`${name} contains a row selection in a separate file, as written by old versions of datasets.`,
 			'Load it and save it again with a newer version.',
 		);
 	}
 	const names = (Array.isArray(files) ? files : []).map((file: unknown) => (isObject(file) ? file.filename : null));
-	if (names.length === 0) throw new Failure('invalid', `${name} has no files of rows.`, 'Save the dataset again.');
+	if (names.length === 0) throw new Failure('invalid', `${name} has no data files.`, 'Save the dataset again.');
 	return names.map((file) => {
 		if (typeof file !== 'string' || !isPlainName(file) || !/\.arrow$/i.test(file)) {
 			throw new Failure(
 				'corrupt',
-				`${join(name, stateFile)} names no Arrow file of its folder.`,
+				`${join(name, stateFile)} does not list an Arrow file of its folder.`,
 				'Save the dataset again.',
 			);
 		}
 		if (!entries.includes(file)) {
-			throw new Failure('missing', `${name} lacks ${file}, which its ${stateFile} names.`, 'Copy the whole folder.');
+			throw new Failure('missing', `${name} lacks ${file}, which its ${stateFile} lists.`, 'Copy the whole folder.');
 		}
 		return join(folder, file);
 	});

@@ -48,7 +48,7 @@ export async function openTests(path: string, signal?: AbortSignalLike, column?:
 			index.add(prompt, row);
 		}
 		if (rows === 0)
-			throw new Failure('invalid', `${name} has no prompts to look for.`, 'Choose a test set with questions.');
+			throw new Failure('invalid', `${name} has no prompts to compare.`, 'Choose a test set with questions.');
 		return { path, name, rows, tooShort: index.tooShort, index };
 	} finally {
 		await table.close();

@@ -13,7 +13,7 @@ const after = 4;
 const largestEvent = 16 << 20;
 
 /**
- * A TensorBoard event file: TFRecords of events. An event that does not fit its checksum is a fault; when the length of
+ * A TensorBoard event file: TFRecords of events. An event that does not match its checksum is a fault; when the length of
  * one does not, nothing tells where the next begins.
  */
 export class EventFile implements FrameFile {
@@ -52,17 +52,17 @@ export class EventFile implements FrameFile {
 			const place = { offset: position, length: 0, number };
 			const head = await bytes(position, before);
 			if (head.length < before) {
-				yield { ...place, ...fault('cut off within an event'), torn: true };
+				yield { ...place, ...fault('truncated within an event'), torn: true };
 				return;
 			}
 			const length = lengthIn(head);
 			if (length === null) {
-				yield { ...place, ...fault(`event ${number} has no readable length; what follows it is not read`) };
+				yield { ...place, ...fault(`event ${number} has no readable length; the rest is not read`) };
 				return;
 			}
 			const whole = before + length + after;
 			if (position + whole > this.size) {
-				yield { ...place, ...fault('cut off within an event'), torn: true };
+				yield { ...place, ...fault('truncated within an event'), torn: true };
 				return;
 			}
 			const sized = { ...place, length: whole };
@@ -92,7 +92,7 @@ export class EventFile implements FrameFile {
 		const event = bytes.subarray(before, bytes.length - after);
 		const sum = new DataView(bytes.buffer, bytes.byteOffset + bytes.length - after, after).getUint32(0, true);
 		if (maskedCrc32c(event) !== sum) {
-			return { ...place, ...fault(`event ${place.number} does not fit its checksum`) };
+			return { ...place, ...fault(`event ${place.number} does not match its checksum`) };
 		}
 		try {
 			return { ...place, records: tensorboardValues(event), fault: null, torn: false };
@@ -102,7 +102,7 @@ export class EventFile implements FrameFile {
 	}
 }
 
-/** null: the length does not fit its checksum. */
+/** null: the length does not match its checksum. */
 function lengthIn(head: Uint8Array): number | null {
 	const view = new DataView(head.buffer, head.byteOffset, before);
 	const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;

@@ -102,7 +102,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			const info = await lstat(this.folder).catch((error: unknown) => {
 				throw Failure.from(error, `Cannot follow ${this.folder}`);
 			});
-			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is not a folder any more.`);
+			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is no longer a folder.`);
 			if (this.#gone) this.#reset();
 			// What was removed is told anew, but not without end in one round.
 			for (let i = 0; i < 3; i++) if (await this.#tellNews()) break;

@@ -57,7 +57,7 @@ export class ForeignRun implements RunContent {
 
 	get faults(): readonly RunFault[] {
 		const cut = [...this.disk.cut].map(
-			(file): RunFault => ({ file, line: null, message: 'holds more names than are looked at', records: 1 }),
+			(file): RunFault => ({ file, line: null, message: 'contains more names than are read', records: 1 }),
 		);
 		return [...this.#faults.all, ...cut];
 	}
@@ -101,7 +101,7 @@ export class ForeignRun implements RunContent {
 			const of = split === 'train' ? `step ${step}` : `the evaluation at step ${step}`;
 			throw new Failure(
 				'missing',
-				`The rollouts of ${of} are not there.`,
+				`The rollouts of ${of} are missing.`,
 				'They were removed or moved; choose another step.',
 			);
 		}

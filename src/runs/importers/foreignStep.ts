@@ -141,7 +141,7 @@ export class ForeignStep implements StepRollouts {
 					try {
 						for (const [key, value] of entries(record)) map.set(key, value);
 					} catch (error) {
-						fault(line, `is not understood (${(error as Error).message})`);
+						fault(line, `is invalid (${(error as Error).message})`);
 					}
 				}
 			}
@@ -285,7 +285,7 @@ export function understood(
 	try {
 		return files.rollouts(record, context);
 	} catch (error) {
-		return `is not understood (${error instanceof Error ? error.message : String(error)})`;
+		return `is invalid (${error instanceof Error ? error.message : String(error)})`;
 	}
 }
 
@@ -367,5 +367,5 @@ function identityOf(files: readonly StepFile[], learnt: unknown): string {
 }
 
 function changed(file: string): Failure {
-	return new Failure('corrupt', `${file} changed while it was read.`, 'Choose the step again.');
+	return new Failure('corrupt', `${file} changed while it was being read.`, 'Choose the step again.');
 }

@@ -132,7 +132,7 @@ class MetricSource {
 		try {
 			return this.files.metrics(record, context);
 		} catch (error) {
-			return `is not understood (${error instanceof Error ? error.message : String(error)})`;
+			return `is invalid (${error instanceof Error ? error.message : String(error)})`;
 		}
 	}
 

@@ -48,7 +48,7 @@ export class ParquetFile implements FrameFile {
 				try {
 					const records = await this.#decoded.rows(from, to);
 					count = records.length;
-					if (count === 0) throw new Error('the rows are not there');
+					if (count === 0) throw new Error('the rows are missing');
 					for (let i = 0; i < records.length; i++) {
 						yield { offset: 0, length: 0, number: from + i + 1, records: [records[i]], fault: null, torn: false };
 						if (turns.due) await turns.pass();

@@ -9,7 +9,7 @@ export type Field =
 export function* fieldsOf(bytes: Uint8Array): Generator<Field> {
 	const reader = { at: 0 };
 	const take = (length: number): Uint8Array => {
-		if (length < 0 || reader.at + length > bytes.length) throw new Error('a message is cut off');
+		if (length < 0 || reader.at + length > bytes.length) throw new Error('a message is truncated');
 		reader.at += length;
 		return bytes.subarray(reader.at - length, reader.at);
 	};
@@ -41,7 +41,7 @@ function varint(bytes: Uint8Array, reader: { at: number }): number {
 	let scale = 1;
 	for (let i = 0; i < 10; i++) {
 		const byte = bytes[reader.at++];
-		if (byte === undefined) throw new Error('a message is cut off');
+		if (byte === undefined) throw new Error('a message is truncated');
 		value += (byte & 0x7f) * scale;
 		if (byte < 0x80) return value;
 		scale *= 128;

@@ -24,7 +24,7 @@ export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
 		else if (field.number === 5 && field.kind === 'bytes') summaries.push(field.value);
 	}
 	// Steps are int64; a negative one is a number beyond all counting here.
-	if (!Number.isSafeInteger(step)) throw new Error('its step is not a number of updates');
+	if (!Number.isSafeInteger(step)) throw new Error('its step is not an update count');
 	const values: TensorboardValue[] = [];
 	for (const summary of summaries) {
 		for (const field of fieldsOf(summary)) {

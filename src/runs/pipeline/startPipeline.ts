@@ -80,7 +80,11 @@ async function requirePipeline(path: string, changes: RecipeChanges): Promise<Pi
 		await requireInputs(pipeline, places, resolve(path));
 		return pipeline;
 	}
-	throw new Failure('invalid', `${resolve(path)} is no pipeline: its stages have no names.`, 'Name its stages.');
+	throw new Failure(
+		'invalid',
+		`${resolve(path)} is not a pipeline: its stages have no names.`,
+		'Give its stages names.',
+	);
 }
 
 export const freshState = (stage: NamedStage): StageState => ({
@@ -150,7 +154,7 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 	if (!(await stat(recipeFolder).catch(() => null))?.isDirectory()) {
 		throw new Failure(
 			'missing',
-			`The folder of its recipe, ${recipeFolder}, is not there.`,
+			`The folder of its recipe, ${recipeFolder}, no longer exists.`,
 			'Start its recipe instead.',
 		);
 	}
@@ -205,7 +209,7 @@ async function launchPipeline(
 	options.onFolder?.(folder);
 	const program = runnerProgram(options.engine);
 	if (!(await stat(program).catch(() => null))?.isFile()) {
-		throw new Failure('missing', `The runner's program ${program} is not there.`, 'Install or build it again.');
+		throw new Failure('missing', `The runner program ${program} is missing.`, 'Reinstall or rebuild it.');
 	}
 	await refuseLinks(folder);
 	const before = (await readPipeline(folder)).attempt;
@@ -257,9 +261,9 @@ async function launchPipeline(
 		}
 		if (over !== null) throw await whyEnded(folder, start, over);
 		if (options.signal?.aborted)
-			throw new Failure('cancelled', 'Waiting was cancelled; the pipeline goes on starting.');
+			throw new Failure('cancelled', 'Waiting was canceled; the pipeline is still starting.');
 		if (Date.now() > deadline) {
-			throw new Failure('timeout', `The runner of ${folder} has not begun to work.`, 'Look at pipeline.log there.');
+			throw new Failure('timeout', `The runner of ${folder} did not start in time.`, 'See pipeline.log there.');
 		}
 		await new Promise((resolve) => setTimeout(resolve, 30));
 	}
@@ -295,8 +299,8 @@ async function whyEnded(folder: string, start: number, how: number | string): Pr
 	const words = lastWords(text);
 	return new Failure(
 		'internal',
-		`The runner ended (${how}) before it began to work${words === '' ? '' : `: ${words}`}`.replace(/[.]?$/, '.'),
-		`Look at ${join(folder, pipelineFiles.log)}.`,
+		`The runner exited (${how}) before it started working${words === '' ? '' : `: ${words}`}`.replace(/[.]?$/, '.'),
+		`See ${join(folder, pipelineFiles.log)}.`,
 	);
 }
 

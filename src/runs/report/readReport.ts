@@ -74,7 +74,7 @@ export async function readSeveralReport(
 	throw new Failure(
 		'invalid',
 		`${pipeline} is a pipeline, ${named[isPipeline.indexOf(false)]} is not.`,
-		'Name pipelines alone, or runs alone.',
+		'Use only pipelines, or only runs.',
 	);
 }
 
@@ -87,7 +87,7 @@ async function readRunsReport(
 	for (const one of named) {
 		const content = await open(one);
 		if (contents.some(({ folder }) => folder === content.folder)) {
-			throw new Failure('invalid', `${one} is named twice.`, 'Name each run once.');
+			throw new Failure('invalid', `${one} is listed twice.`, 'List each run once.');
 		}
 		contents.push(content);
 	}
@@ -136,7 +136,7 @@ function evaluationsReport(
 ): ReadReport {
 	const section = evaluationsSection(evaluations);
 	if (section === null) {
-		throw new Failure('missing', `No checkpoint of ${name} was evaluated.`, 'Evaluate one: reasoning-lab evaluate.');
+		throw new Failure('missing', `${name} has no evaluated checkpoints.`, 'Evaluate one: reasoning-lab evaluate.');
 	}
 	const document = {
 		title: `Evaluations of ${name}`,

@@ -75,7 +75,7 @@ export async function compareStrategies(options: CompareOptions): Promise<Compar
 			for await (const { key, prompt, answer, row } of set.problems(options.onFault ?? (() => undefined))) {
 				problems.push({ key, prompt, answer, row: { ...row } });
 			}
-			if (problems.length === 0) throw new Failure('invalid', `${set.name} has no problem.`);
+			if (problems.length === 0) throw new Failure('invalid', `${set.name} has no problems.`);
 			return problems;
 		},
 		Math.floor(Date.now() / 1000),
@@ -90,7 +90,7 @@ export async function compareStrategies(options: CompareOptions): Promise<Compar
 		}
 	} catch (error) {
 		if (signal?.aborted && Failure.from(error).reason === 'cancelled') {
-			throw new Failure('cancelled', 'The comparison was ended before it began.');
+			throw new Failure('cancelled', 'The comparison was canceled before it started.');
 		}
 		throw error;
 	} finally {

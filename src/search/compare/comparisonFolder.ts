@@ -83,13 +83,13 @@ export class ComparisonFolder {
 			if (decisive(known.spec) !== decisive(spec)) {
 				throw new Failure(
 					'mismatch',
-					`${path} holds a comparison with another specification.`,
-					'Go on with the same one, or name another folder with --out.',
+					`${path} contains a comparison with a different specification.`,
+					'Continue with the same one, or choose another folder with --out.',
 				);
 			}
 			const found = await readComparedProblems(path);
 			if (hashOfProblems(found) !== known.problemsHash) {
-				throw new Failure('corrupt', `${path}: ${comparisonFiles.problems} is not what the comparison began with.`);
+				throw new Failure('corrupt', `${path}: ${comparisonFiles.problems} has changed since the comparison started.`);
 			}
 			return new ComparisonFolder(path, lock, found, await readResults(path, found.length));
 		} catch (error) {

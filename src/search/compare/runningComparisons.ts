@@ -27,8 +27,8 @@ export class RunningComparisons {
 
 	/** Resolves when the folder has its first summary. The signal ends beginning; the comparison goes on without it. */
 	async start(spec: ComparisonSpec, folder: string, context: SearchContext, signal: AbortSignal): Promise<void> {
-		if (this.#closed) throw new Failure('cancelled', 'Nothing is begun any more.');
-		if (this.#running.has(folder)) throw new Failure('busy', `The comparison ${basename(folder)} runs already.`);
+		if (this.#closed) throw new Failure('cancelled', 'No new comparisons can be started.');
+		if (this.#running.has(folder)) throw new Failure('busy', `The comparison ${basename(folder)} is already running.`);
 		const cancel = new AbortController();
 		let began = false;
 		const abort = () => !began && cancel.abort();

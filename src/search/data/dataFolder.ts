@@ -90,8 +90,8 @@ export class DataFolder {
 				if (decisive(known.spec) !== decisive(spec)) {
 					throw new Failure(
 						'mismatch',
-						`${path} holds data that is made in another way.`,
-						'Go on with the same specification, or name another folder with --out.',
+						`${path} contains data with a different specification.`,
+						'Continue with the same specification, or choose another folder with --out.',
 					);
 				}
 				await folder.#read();
@@ -196,7 +196,7 @@ export class DataFolder {
 				for (const line of lines.push(chunk)) {
 					const decoded = decode(dataProgressSchema, parseLine(line));
 					if (!decoded.ok) {
-						throw new Failure('corrupt', `${join(this.path, dataFiles.progress)} has a line that is no progress.`);
+						throw new Failure('corrupt', `${join(this.path, dataFiles.progress)} has an invalid line.`);
 					}
 					this.#count(decoded.value);
 				}
@@ -222,7 +222,7 @@ export class DataFolder {
 				throw new Failure(
 					'corrupt',
 					`${join(this.path, name)} has ${size} bytes; ${known} were written.`,
-					'Name another folder with --out.',
+					'Choose another folder with --out.',
 				);
 			}
 			if (size > known) await truncate(join(this.path, name), known);

@@ -71,7 +71,7 @@ export async function generateData(options: GenerateOptions): Promise<GeneratedD
 		}
 	} catch (error) {
 		if (signal?.aborted && Failure.from(error).reason === 'cancelled') {
-			throw new Failure('cancelled', 'It was ended before it began.');
+			throw new Failure('cancelled', 'It was canceled before it started.');
 		}
 		throw error;
 	} finally {

@@ -103,7 +103,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 			const questions = [...folder.questions.values()].sort((a, b) => a.problem - b.problem);
 			if (questions.length === 0) {
 				if (failures.total === 0)
-					throw new Failure('cancelled', 'The evaluation was ended before a question was done.');
+					throw new Failure('cancelled', 'The evaluation was canceled before any question was answered.');
 				const all = failures.total === 1 ? 'The only question failed' : `All ${failures.total} questions failed`;
 				throw new Failure('unavailable', `${all}: ${failures}`, retryLater);
 			}
@@ -156,13 +156,13 @@ async function judgeable(
 	for await (const problem of all) {
 		read++;
 		if (tested || problem.answer !== null) problems.push(problem);
-		else onFault?.({ line: read, message: 'has no answer to judge by' });
+		else onFault?.({ line: read, message: 'has no answer to compare with' });
 	}
 	if (problems.length > 0) return problems;
 	throw new Failure(
 		'invalid',
-		read === 0 ? `${name} has no question.` : `No question of ${name} has an answer to judge by.`,
-		'Name the column of the answer with --answer.',
+		read === 0 ? `${name} has no questions.` : `No question of ${name} has an answer to compare with.`,
+		'Set the answer column with --answer.',
 	);
 }
 
@@ -171,7 +171,7 @@ const retryLater = 'Fix the cause, then start the evaluation again: failed quest
 const judgeFailed = (questions: number, message: string | null) =>
 	new Failure(
 		'unavailable',
-		`The judge failed for ${questions} questions in a row: ${message ?? 'it gave no value'}`,
+		`The judge failed for ${questions} questions in a row: ${message ?? 'it returned no value'}`,
 		retryLater,
 	);
 
@@ -241,7 +241,7 @@ class Sampling {
 			this.#failures.add(message ?? `The ${outcome.stop} failed.`);
 			if (++this.#failed >= mostFailures) {
 				if (outcome.stop === 'scorer') throw judgeFailed(this.#failed, message);
-				const why = message ?? 'it wrote nothing';
+				const why = message ?? 'it returned no text';
 				throw new Failure('unavailable', `${this.#failed} questions in a row have no completion: ${why}`, retryLater);
 			}
 			return;

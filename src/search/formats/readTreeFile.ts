@@ -53,7 +53,7 @@ export async function readTreeFile(path: string): Promise<TreeFile> {
 		throw new Failure('corrupt', `${name} is not JSON: ${(error as Error).message.slice(0, 200)}.`, wanted());
 	}
 	const format = findTreeFormat(value);
-	if (format === null) throw new Failure('unsupported', `${name} is no tree log of a format that is known.`, wanted());
+	if (format === null) throw new Failure('unsupported', `${name} is not a tree log in a known format.`, wanted());
 	return treesOf(format, value, name);
 }
 
@@ -65,7 +65,10 @@ function treesOf(format: TreeFormat, value: unknown, name: string): TreeFile {
 		else trees.push(entry);
 	}
 	if (trees.length === 0) {
-		throw new Failure('invalid', `${name} looks like a log of ${format.title}, but holds no tree: ${faults[0] ?? ''}`);
+		throw new Failure(
+			'invalid',
+			`${name} looks like a log of ${format.title}, but contains no tree: ${faults[0] ?? ''}`,
+		);
 	}
 	return { format: format.name, title: format.title, trees, faults };
 }
@@ -95,9 +98,9 @@ async function beginsAsOwnLog(path: string): Promise<boolean> {
 function tooLarge(error: unknown, name: string): Failure {
 	const failure = Failure.from(error);
 	return failure.message.includes('more than the')
-		? new Failure('unsupported', `${name} is larger than the ${largestTreeFile >> 20} MiB that are read.`)
+		? new Failure('unsupported', `${name} is larger than the limit of ${largestTreeFile >> 20} MiB.`)
 		: failure;
 }
 
 const wanted = (): string =>
-	`Known are logs of Reasoning Lab and these: ${treeFormats.map((f) => f.looksFor).join('; ')}.`;
+	`Supported are logs of Reasoning Lab and: ${treeFormats.map((f) => f.looksFor).join('; ')}.`;

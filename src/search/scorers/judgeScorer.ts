@@ -48,8 +48,8 @@ export async function openJudgeScorer(
 		lease?.dispose();
 		throw new Failure(
 			'unsupported',
-			`${policy.name} takes no instructions, so it cannot judge.`,
-			'Choose a policy with the chat interface, or another scorer.',
+			`${policy.name} does not follow instructions, so it cannot judge.`,
+			'Choose a policy with the chat API, or another scorer.',
 		);
 	}
 	const name = spec.use === 'judge' ? `judge ${policy.name}` : spec.use;

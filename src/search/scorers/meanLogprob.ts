@@ -13,7 +13,7 @@ export function openMeanLogprob(policy: OpenPolicy): OpenScorer {
 	if (!logprobs && !score) {
 		throw new Failure(
 			'unsupported',
-			`${policy.name} tells no log-probabilities, which mean-logprob needs.`,
+			`${policy.name} does not return log-probabilities, which mean-logprob needs.`,
 			'Choose another scorer or another policy.',
 		);
 	}

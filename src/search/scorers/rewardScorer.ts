@@ -65,7 +65,7 @@ export async function openRewardScorer(
 				wanted === null
 					? `${file} has several rewards: ${names.join(', ')}.`
 					: `${file ?? 'The built-in rewards'} has no reward "${wanted}"; it has ${names.join(', ')}.`,
-				'Say which one with "name".',
+				'Choose one with "name".',
 			);
 		}
 		const gold = spec.use === 'reward' && spec.gold;

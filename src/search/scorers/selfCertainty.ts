@@ -25,7 +25,7 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 	if (policy.capabilities.alternatives < 2) {
 		throw new Failure(
 			'unsupported',
-			`${policy.name} does not tell the alternatives of its tokens, which self-certainty needs.`,
+			`${policy.name} does not return alternative tokens, which self-certainty needs.`,
 			'Choose mean-logprob, or another policy.',
 		);
 	}
@@ -33,7 +33,7 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 	return {
 		name: 'self-certainty',
 		tokens: told,
-		notes: [`Self-certainty is approximated from the ${told} most likely tokens at each place.`],
+		notes: [`Self-certainty is approximated from the ${told} most likely tokens at each position.`],
 		bind: () => {
 			// By completion: what is valued goes on from what was valued before.
 			const known = new Map<string, Certainty>();

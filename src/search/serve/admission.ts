@@ -48,7 +48,7 @@ export class Admission {
 			throw new ApiError(
 				429,
 				'too_many_requests',
-				`${this.#running} requests run and ${this.#waiting.length} wait; try again later.`,
+				`${this.#running} requests are running and ${this.#waiting.length} are waiting; try again later.`,
 			);
 		}
 		return new Promise((resolve, reject) => {
@@ -92,4 +92,4 @@ export class Admission {
 	}
 }
 
-const ending = () => new ApiError(503, 'shutting_down', 'The server is about to end.');
+const ending = () => new ApiError(503, 'shutting_down', 'The server is shutting down.');

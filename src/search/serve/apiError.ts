@@ -24,7 +24,7 @@ export class ApiError extends Error {
 	/** Any thrown value; what is nobody's input keeps its words to itself. */
 	static from(error: unknown): ApiError {
 		if (error instanceof ApiError) return error;
-		if (!(error instanceof Failure)) return new ApiError(500, 'internal', 'The server failed; its log says why.');
+		if (!(error instanceof Failure)) return new ApiError(500, 'internal', 'The server failed; see its log.');
 		return new ApiError(statuses[error.reason], error.reason, error.toString());
 	}
 }

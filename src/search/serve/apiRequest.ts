@@ -146,12 +146,12 @@ export function readChatRequest(body: unknown): ApiRequest {
 export function readCompletionRequest(body: unknown): ApiRequest {
 	const request = read(completionSchema, body);
 	if ((request.suffix ?? '') !== '')
-		throw unsupported('suffix', 'A text in the middle of another cannot be generated.');
+		throw unsupported('suffix', 'Generating text in the middle of another (suffix) is not supported.');
 	if ((request.best_of ?? 1) > (request.n ?? 1)) {
-		throw unsupported('best_of', 'Ask for a strategy with search.strategy instead.');
+		throw unsupported('best_of', 'Choose a strategy with search.strategy instead.');
 	}
 	const echo = request.echo ?? false;
-	if (request.max_tokens === 0 && !echo) throw invalid('max_tokens', 'max_tokens is 0 and there is no echo.');
+	if (request.max_tokens === 0 && !echo) throw invalid('max_tokens', 'max_tokens is 0 without echo.');
 	const { prompt } = request;
 	const many = Array.isArray(prompt) && typeof prompt[0] !== 'number';
 	const prompts = (many ? prompt : [prompt]) as (string | number[])[];

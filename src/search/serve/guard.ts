@@ -20,7 +20,7 @@ const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 export function guard(headers: Headers, { port, token, origins }: GuardOptions): void {
 	const host = headers.get('host')?.toLowerCase() ?? '';
 	if (!loopback.some((name) => host === `${name}:${port}` || (port === 80 && host === name))) {
-		throw new ApiError(403, 'host_not_allowed', 'The Host header names no address of this server.');
+		throw new ApiError(403, 'host_not_allowed', 'The Host header is not an address of this server.');
 	}
 	const origin = headers.get('origin');
 	if (origin !== null && !originAllowed(origin, port, origins)) {
@@ -31,7 +31,7 @@ export function guard(headers: Headers, { port, token, origins }: GuardOptions):
 	if (given === undefined) {
 		throw new ApiError(401, 'missing_token', 'Send the token of this server as Authorization: Bearer TOKEN.');
 	}
-	if (!sameText(given, token)) throw new ApiError(401, 'invalid_token', 'That is not the token of this server.');
+	if (!sameText(given, token)) throw new ApiError(401, 'invalid_token', 'The token does not match this server.');
 }
 
 export function originAllowed(origin: string, port: number, origins: readonly string[]): boolean {

@@ -25,7 +25,7 @@ export interface SolveOptions {
 	readonly exchange?: readonly ChatMessage[];
 	/**
 	 * What the completion begins with. The search goes on from it, and the solution's completion begins with it. Fails with
-	 * `unsupported` where the policy does not continue a given beginning.
+	 * `unsupported` where the policy does not continue a prefix.
 	 */
 	readonly prefill?: string;
 	/** Most probable tokens that are recorded at each place besides the one that was chosen; default: nothing is recorded. */

@@ -125,13 +125,13 @@ export class ReasonerApp {
 		const limit = bodyLimit({
 			maxSize: limits.bodyBytes,
 			onError: () => {
-				throw new ApiError(413, 'body_too_large', `A request has at most ${limits.bodyBytes} bytes.`);
+				throw new ApiError(413, 'body_too_large', `A request can have at most ${limits.bodyBytes} bytes.`);
 			},
 		});
 		app.post('/v1/chat/completions', limit, (c) => this.#answer(c, readChatRequest));
 		app.post('/v1/completions', limit, (c) => this.#answer(c, readCompletionRequest));
 		app.post('/v1/responses', limit, (c) => this.#answer(c, readResponsesRequest));
-		app.notFound((c) => this.#fail(c, new ApiError(404, 'unknown_url', 'There is nothing at this address.')));
+		app.notFound((c) => this.#fail(c, new ApiError(404, 'unknown_url', 'Not found.')));
 		app.onError((error, c) => this.#fail(c, error));
 	}
 
@@ -152,7 +152,7 @@ export class ReasonerApp {
 		return new ApiError(
 			404,
 			'model_not_found',
-			`There is no model ${JSON.stringify(id.slice(0, 200))}: /v1/models lists those that there are.`,
+			`There is no model ${JSON.stringify(id.slice(0, 200))}: /v1/models lists the available ones.`,
 			'model',
 		);
 	}
@@ -174,7 +174,7 @@ export class ReasonerApp {
 		const gone = new AbortController();
 		// Asked for now: the server tells of a client that goes away only to whom has asked.
 		const { signal: client } = c.req.raw;
-		const leave = () => gone.abort(new ApiError(503, 'cancelled', 'The client went away.'));
+		const leave = () => gone.abort(new ApiError(503, 'cancelled', 'The client disconnected.'));
 		if (client.aborted) leave();
 		else client.addEventListener('abort', leave, { once: true });
 		const request = this.#able(this.#withSystem(read(await this.#body(c))));
@@ -232,7 +232,7 @@ export class ReasonerApp {
 			throw new ApiError(415, 'unsupported_media_type', 'Send JSON, with Content-Type: application/json.');
 		}
 		const text = await c.req.text().catch((error: unknown) => {
-			if (c.req.raw.signal.aborted) throw new ApiError(503, 'cancelled', 'The client went away.');
+			if (c.req.raw.signal.aborted) throw new ApiError(503, 'cancelled', 'The client disconnected.');
 			throw error;
 		});
 		try {
@@ -260,12 +260,12 @@ export class ReasonerApp {
 		const lacks = (param: string, what: string) => unsupported(param, `The policy ${name} does not ${what}.`);
 		if (alternatives !== null && !capabilities.logprobs) throw lacks('logprobs', 'report log-probabilities');
 		if (schema !== null && !schemas) {
-			throw lacks(kind === 'chat' ? 'response_format' : 'text.format', 'keep to JSON Schemas; only text is supported');
+			throw lacks(kind === 'chat' ? 'response_format' : 'text.format', 'follow JSON Schemas; only text is supported');
 		}
 		if (prefill !== '' && !capabilities.prefix) {
 			throw lacks(
 				kind === 'chat' ? 'messages' : 'input',
-				'continue a given beginning: the last message must have the role user',
+				'continue a prefix: the last message must have the role user',
 			);
 		}
 		if (tools !== null && !canCall) throw lacks('tools', 'call tools. Leave out "tools"');
@@ -289,12 +289,12 @@ export class ReasonerApp {
 		if (typeof prompt === 'string') return { text: prompt, special: [] };
 		const { tokenizer, name } = this.#options.reasoner;
 		if (tokenizer === null) {
-			throw unsupported('prompt', `The vocabulary of the policy ${name} is not known here. Send prompts as text.`);
+			throw unsupported('prompt', `The vocabulary of the policy ${name} is unknown. Send prompts as text.`);
 		}
 		const first = prompt.findIndex((id) => !tokenizer.special.includes(id));
 		const ids = first < 0 ? [] : prompt.slice(first);
 		if (ids.some((id) => tokenizer.special.includes(id))) {
-			throw invalid('prompt', 'A prompt has a special token after its beginning.');
+			throw invalid('prompt', 'A prompt has a special token after its start.');
 		}
 		return { text: tokenizer.decode(ids), special: prompt.slice(0, prompt.length - ids.length).map(() => '') };
 	}
@@ -378,7 +378,7 @@ export class ReasonerApp {
 				// A prompt that the policy cannot take is the client's: it has characters outside the vocabulary, or is too long.
 				if (fault === 'invalid') {
 					const param = { chat: 'messages', completion: 'prompt', response: 'input' }[request.kind];
-					throw new ApiError(400, 'invalid_prompt', message ?? 'The policy cannot take this prompt.', param);
+					throw new ApiError(400, 'invalid_prompt', message ?? 'The policy cannot process this prompt.', param);
 				}
 				throw new ApiError(502, `${stop}_failed`, message ?? `The ${stop} failed.`);
 			}
@@ -442,7 +442,7 @@ export class ReasonerApp {
 		} finally {
 			clearInterval(alive);
 			// What still runs for other choices has nobody to go to.
-			gone.abort(new ApiError(503, 'cancelled', 'The request is over.'));
+			gone.abort(new ApiError(503, 'cancelled', 'The request has ended.'));
 		}
 	}
 

@@ -92,7 +92,7 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 		app.admission.close();
 		const left = new Promise<void>((resolve) => server.close(() => resolve()));
 		await Promise.race([replies.none(), grace.over]);
-		ending.abort(new Failure('cancelled', 'The server ends.'));
+		ending.abort(new Failure('cancelled', 'The server is shutting down.'));
 		const lastWords = new Countdown(lastWordsMs);
 		await Promise.race([replies.none(), lastWords.over]);
 		grace.stop();
@@ -158,9 +158,9 @@ class Countdown {
 function listenFailure(error: NodeJS.ErrnoException, port: number): Failure {
 	switch (error.code) {
 		case 'EADDRINUSE':
-			return new Failure('busy', `Port ${port} is taken.`, 'Name another one, or --port 0 for one that is free.');
+			return new Failure('busy', `Port ${port} is in use.`, 'Choose another one, or use --port 0 for a free one.');
 		case 'EACCES':
-			return new Failure('denied', `Port ${port} may not be used.`, 'Name one above 1023, or --port 0.');
+			return new Failure('denied', `Port ${port} is not permitted.`, 'Choose one above 1023, or use --port 0.');
 		default:
 			return Failure.from(error, `Cannot listen on port ${port}`);
 	}

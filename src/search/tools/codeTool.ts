@@ -65,7 +65,7 @@ export function codeTool(
 				},
 				signal,
 			);
-			const why = end === 'exited' ? (status === 0 ? null : lastLine(stderr)) : (endings[end] ?? 'it was ended');
+			const why = end === 'exited' ? (status === 0 ? null : lastLine(stderr)) : (endings[end] ?? 'it was killed');
 			if (why !== null) {
 				const printed = stdout.trim() === '' ? '' : ` Before that it printed: ${cut(stdout.trim(), 500)}`;
 				throw new Failure('invalid', `The program failed: ${why}.${printed}`);

@@ -43,12 +43,12 @@ async function makerOf(
 	switch (spec.use) {
 		case 'workspace':
 			if (!(await lstat(spec.folder).catch(() => null))?.isDirectory()) {
-				throw new Failure('missing', `There is no folder ${spec.folder} to search.`, 'Name a folder.');
+				throw new Failure('missing', `The folder ${spec.folder} does not exist.`, 'Choose a folder.');
 			}
 			return (signal) => workspaceTool(name, spec.folder, signal);
 		case 'dataset':
 			if (!(await lstat(spec.file).catch(() => null))?.isFile()) {
-				throw new Failure('missing', `There is no file ${spec.file} with rows.`, 'Name a JSONL file.');
+				throw new Failure('missing', `The file ${spec.file} does not exist.`, 'Use a JSONL file.');
 			}
 			return (signal) => datasetTool(name, spec.file, signal);
 		case 'calculator':

@@ -62,12 +62,12 @@ function addressOf(text: string): URL {
 	if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
 		throw new Failure(
 			'invalid',
-			`"${text.slice(0, 200)}" is no address of a search server.`,
-			'Write it like https://HOST/search.',
+			`"${text.slice(0, 200)}" is not a search server URL.`,
+			'Use the form https://HOST/search.',
 		);
 	}
 	if (url.username !== '' || url.password !== '') {
-		throw new Failure('invalid', 'The address of the search server has a password in it.', 'Set its key instead.');
+		throw new Failure('invalid', 'The search server URL contains a password.', 'Set its key instead.');
 	}
 	return url;
 }

@@ -42,7 +42,7 @@ suite('the sandbox in the editor', () => {
 			assert.equal(await vscode.commands.executeCommand(commandIds.checkSandbox), undefined);
 			const notice = await until('a notification', () => notices[0]);
 			assert.equal(notice.level, 'error');
-			assert.match(notice.text, /^Code that a model wrote is not run without a sandbox: /);
+			assert.match(notice.text, /^Model-written code is not run without a sandbox: /);
 		} finally {
 			await settings.update('reasoningLab.sandbox.mode', undefined, vscode.ConfigurationTarget.Workspace);
 		}

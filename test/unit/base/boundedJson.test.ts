@@ -27,7 +27,10 @@ test('depth and number of values are bounds, brackets in texts are not counted',
 	const pad = ' '.repeat(1000);
 	const deep = (n: number) => `${pad}${'['.repeat(n)}${']'.repeat(n)}`;
 	parseBoundedJson(deep(10), { depth: 10 });
-	assert.throws(() => parseBoundedJson(deep(11), { depth: 10 }), /SyntaxError: values lie more than 10 deep/);
+	assert.throws(
+		() => parseBoundedJson(deep(11), { depth: 10 }),
+		/SyntaxError: values are nested more than 10 levels deep/,
+	);
 	const many = (n: number) => `${pad}[${Array(n).fill('[]').join()}]`;
 	parseBoundedJson(many(100), { values: 300 });
 	assert.throws(() => parseBoundedJson(many(300), { values: 300 }), /SyntaxError: it has more than 300 values/);

@@ -89,7 +89,7 @@ describe('reasoning-lab audit', () => {
 			[['compare', 'strict.reward.py'], 2, /needs a run/],
 			[['compare', '--run', 'x'], 2, /nothing to compare/],
 			[['compare', '--run', 'x', '--weights', 'a'], 2, /"a" is no weight/],
-			[['compare', 'strict.reward.py', '--run', 'x', '--weights', 'a=1'], 2, /cannot be compared together/],
+			[['compare', 'strict.reward.py', '--run', 'x', '--weights', 'a=1'], 2, /cannot be combined/],
 		] as const;
 		await Promise.all(
 			cases.map(async ([args, status, text]) => {

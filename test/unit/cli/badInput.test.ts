@@ -78,7 +78,7 @@ test('folders that are not what they should be', async (context) => {
 	const place = await Workplace.make(context);
 	const path = await place.write('tiny.recipe.json', tinyRecipe);
 	await writeFile(join(place.folder, 'runs'), 'a file in the place of the folder');
-	assertRefused(await place.run(context, 'run', path), /runs is not a folder, so nothing is written there/);
+	assertRefused(await place.run(context, 'run', path), /runs is not a folder, so nothing was written/);
 	assert.deepEqual((await readdir(place.folder)).sort(), ['runs', 'tiny.recipe.json']);
 	const foreign = join(place.folder, 'foreign');
 	await mkdir(foreign);

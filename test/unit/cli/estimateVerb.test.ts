@@ -62,7 +62,7 @@ test('a pipeline takes what its largest stage takes, each with the model that it
 	const place = await Workplace.make(context, await folderOf(context, { stages }));
 	const told = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80');
 	assert.equal(told.status, 1, told.stderr);
-	assert.match(told.stdout, /^sums: 4 stages, one after the other\nstage +type +memory/);
+	assert.match(told.stdout, /^sums: 4 stages in sequence\nstage +type +memory/);
 	assert.match(told.stdout, /\nrl +grpo +\d+ GiB +\d+ GiB +10 +does not fit\n/);
 	assert.match(told.stdout, /\nmeasure +evaluate +- +- +-\n/);
 	assert.match(

@@ -39,7 +39,7 @@ describe('reasoning-lab evaluate', () => {
 		const asked = ['--dataset', 'questions.jsonl', '--samples', '4', '--category', 'subject'];
 		const first = await place.run(context, 'evaluate', '--policy', 'good.json', ...asked, '--out', 'good');
 		assert.equal(first.status, 0, first.stderr);
-		assert.match(first.stdout, /question 13 is left out: it has no answer to judge by\./);
+		assert.match(first.stdout, /question 13 is left out: it has no answer to compare with\./);
 		assert.match(first.stdout, /a pupil on questions\.jsonl: 12 questions, 4 samples each/);
 		assert.match(first.stdout, /pass@1 {4}0\.750 \(0\.\d+ to 0\.\d+\), 95% interval/);
 		assert.match(first.stdout, /pass@k {4}1: 0\.750, 2: 0\.750, 4: 0\.750/);
@@ -124,8 +124,8 @@ describe('reasoning-lab evaluate', () => {
 		const run = (...args: string[]) => place.run(context, 'evaluate', ...args);
 		// Each is a process of its own.
 		const cases: readonly (readonly [string[], RegExp])[] = [
-			[['--policy', 'good.json'], /No questions are named\..*--dataset/],
-			[['--policy', 'good.json', '--dataset', 'questions.jsonl', '--baseline', '.'], /holds no evaluation/],
+			[['--policy', 'good.json'], /No questions given\..*--dataset/],
+			[['--policy', 'good.json', '--dataset', 'questions.jsonl', '--baseline', '.'], /does not contain an evaluation/],
 			[['--policy', 'good.json', '--benchmark', 'aime'], /--benchmark aime needs its file\./],
 		];
 		for (const [args, words] of cases) {
@@ -137,6 +137,6 @@ describe('reasoning-lab evaluate', () => {
 		assert.equal((await run('--policy', 'good.json', ...same)).status, 0);
 		const other = await run('--policy', 'good.json', ...same, '--samples', '2');
 		assert.equal(other.status, 2);
-		assert.match(other.stderr, /holds an evaluation with another specification or policy/);
+		assert.match(other.stderr, /contains an evaluation with a different specification or policy/);
 	});
 });

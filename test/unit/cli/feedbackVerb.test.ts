@@ -14,7 +14,7 @@ test('feedback says who rated, how far they agree, and whether the reward sees i
 	await writeMicroscopeRun(run, 2);
 	const empty = await cli('feedback', run);
 	assert.equal(empty.status, 0);
-	assert.match(empty.stdout, /Nobody has rated/);
+	assert.match(empty.stdout, /No completion of this run is rated/);
 	const log = await FeedbackLog.of({ folder: run, format: 'reasoning-lab' });
 	const rate = (rater: string, index: number, reward: number, rating: 1 | 2 | 3 | 4 | 5) =>
 		log.save({
@@ -38,7 +38,7 @@ test('feedback says who rated, how far they agree, and whether the reward sees i
 	const told = await cli('feedback', run);
 	assert.match(
 		told.stdout,
-		/2 of the judged completions are not among this run's rollouts: is the file another run's\?/,
+		/2 of the judged completions are not among this run's rollouts: is the file from another run\?/,
 	);
 	assert.match(told.stdout, /ada: 2 rated, 0 compared\nbob: 2 rated/);
 	assert.match(told.stdout, /alpha 1\.00 on 2 completions/);

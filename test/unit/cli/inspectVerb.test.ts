@@ -62,14 +62,14 @@ test('inspect finds the only run below a folder, names several, and says what it
 	await cp(join(root, 'test/fixtures/trl-quirks'), join(place.folder, 'out/b'), { recursive: true });
 	const several = await run('out');
 	assert.equal(several.status, 2);
-	assert.match(several.stderr, /holds several runs: b \(TRL\), a\/verl \(verl\)\. Name one/);
+	assert.match(several.stderr, /contains several runs: b \(TRL\), a\/verl \(verl\)\. Choose one/);
 	const chosen = await run('out', '--format', 'trl', '--json');
 	assert.equal(told(chosen.stdout).format, 'trl');
 	await rm(join(place.folder, 'out'), { recursive: true });
 	await writeFiles(place.folder, { 'out/readme.txt': '' });
 	const none = await run('out');
 	assert.equal(none.status, 2);
-	assert.match(none.stderr, /out holds no run\. Looked for: run\.json \(Reasoning Lab\); .*TRL.*TensorBoard/);
+	assert.match(none.stderr, /out does not contain a run\. Looked for: run\.json \(Reasoning Lab\); .*TRL.*TensorBoard/);
 });
 
 test('inspect counts and names what it could not read', async (context) => {
@@ -113,7 +113,7 @@ test('inspect says in how many rollouts something went wrong, what, and how far 
 	assert.match(errored.stdout, /3 rollouts, mean reward 0, 2 with errors\n/);
 	assert.match(errored.stdout, /error in 2 rollouts: ModelError: Connection refused\n/);
 	const short = await place.run(context, 'inspect', 'short');
-	assert.match(short.stdout, /last step: 1 of 9 \(not all steps are there\)\n/);
+	assert.match(short.stdout, /last step: 1 of 9 \(some steps are missing\)\n/);
 	const run = join(place.folder, 'crashed');
 	const record = JSON.parse(await readFile(join(root, 'test/fixtures/torch-run/run.json'), 'utf8'));
 	await writeFiles(run, {

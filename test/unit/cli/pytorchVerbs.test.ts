@@ -20,7 +20,7 @@ describe('reasoning-lab setup-pytorch', () => {
 		assert.equal(plan.kind, 'plan');
 		assert.ok(Number(plan.downloadBytes) > 1e8 && Number(plan.diskBytes) > 1e9);
 		assert.ok(String(plan.folder).startsWith(folder));
-		assert.match(String(plan.commands), /^Making the virtual environment,/);
+		assert.match(String(plan.commands), /^Creating the virtual environment,/);
 	});
 
 	it('refuses what it does not know, and a Python that cannot be used', async (context) => {

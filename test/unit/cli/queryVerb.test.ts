@@ -59,7 +59,7 @@ test('query refuses what writes and what is no folder of runs, with status 2', a
 	const place = await Workplace.make(context);
 	await makeRolloutFolder(join(place.folder, 'run'), { rollouts: 20, perGroup: 4, groups: 5, bytes: 900 });
 	const bad: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-		[['run', 'drop view rollouts'], /Only statements that read are run/],
+		[['run', 'drop view rollouts'], /Only read statements are allowed/],
 		[['run', "from read_text('/etc/passwd')"], /The function read_text is not run/],
 		[['run', 'selec'], /syntax error/],
 		[['run'], /needs a statement/],
@@ -78,7 +78,7 @@ test('query refuses what writes and what is no folder of runs, with status 2', a
 	await mkdir(join(place.folder, 'empty'));
 	const { status, stderr } = await place.run(context, 'query', 'empty', 'select 1');
 	assert.equal(status, 2);
-	assert.match(stderr, /holds no run\. Looked for: run\.json/);
+	assert.match(stderr, /does not contain a run\. Looked for: run\.json/);
 	await writeFile(join(place.folder, 'run', 'run.json'), '{');
 	const broken = await place.run(context, 'query', 'run', 'select count(*) from rollouts');
 	assert.equal(broken.status, 1);

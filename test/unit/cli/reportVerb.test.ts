@@ -51,7 +51,7 @@ test('report ends bad input with a sentence', async (context) => {
 		[['empty'], /empty holds no run\./],
 		[['nothing'], /There is no run nothing\./],
 		[['empty', 'file'], /empty holds no run\./],
-		[['empty', 'file', '--part', 'evaluations'], /--part is for one run, and several are named\./],
+		[['empty', 'file', '--part', 'evaluations'], /--part is for one run, and several are given\./],
 		[['empty', '--format', 'pdf'], /--format is "pdf"\. Choose one of html, markdown\./],
 	] as const) {
 		const { status, stderr } = await place.run(context, 'report', ...args);

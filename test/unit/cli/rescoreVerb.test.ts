@@ -39,7 +39,7 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	assert.equal(plain.status, 0, plain.stderr);
 	assert.match(plain.stdout, /^32 rollouts of 2 generation batches\n/);
 	assert.match(plain.stdout, /brevity +100% equal, 0 different/);
-	assert.match(plain.stdout, /Every value is the one that the run recorded\.\n$/);
+	assert.match(plain.stdout, /All values match the recorded ones\.\n$/);
 	const [result] = objects((await place.run(context, 'rescore', run, '--json')).stdout);
 	assert.equal(result?.equal, true);
 	assert.equal(result?.rows, 32);
@@ -109,7 +109,7 @@ test('a run that a reward has paused is told why, and goes on with resume', limi
 		stdout,
 		/error: The reward "f" \(rewards\/x\.reward\.py, line 3\) failed on 16 of 16 rows.*service is down/,
 	);
-	assert.match(stdout, /paused at step 3: go on with reasoning-lab resume/);
+	assert.match(stdout, /paused at step 3: continue with reasoning-lab resume/);
 	assert.match(stdout, /continued at step 3/);
 	assert.match(resumed.stdout, /Finished after 7 steps/);
 	assert.equal((await readRecord(run)).attempt, 1);

@@ -54,6 +54,6 @@ describe('reasoning-lab sandbox-check', () => {
 		assert.match(unknown.stderr, /sandbox "none" is not known/);
 		const missing = check(['--sandbox', 'container:no/such-image']);
 		assert.equal(missing.status, 1);
-		assert.match(missing.stderr, /^reasoning-lab: Code that a model wrote is not run without a sandbox: /);
+		assert.match(missing.stderr, /^reasoning-lab: Model-written code is not run without a sandbox: /);
 	});
 });

@@ -29,7 +29,7 @@ describe('reasoning-lab search', () => {
 		assert.equal((await readTreeLog(log)).tree.nodes.length, 8);
 		const twice = await place.run(context, 'search', 'Another?', '--continue', log, '--param', 'n=3');
 		assert.equal(twice.status, 2);
-		assert.match(twice.stderr, /a problem and --param cannot be given with --continue/);
+		assert.match(twice.stderr, /a problem and --param cannot be combined with --continue/);
 		const again = await place.run(context, 'search', ...asked, '--log', log);
 		assert.equal(again.status, 2);
 		assert.match(again.stderr, /is there already/);
@@ -109,7 +109,7 @@ describe('reasoning-lab search', () => {
 		const found = await place.run(context, 'search', ...asked, '--reward', 'gold:accuracy');
 		assert.match(
 			found.stdout,
-			/^Answer: 42 {2}\(right\) {2}chosen by the gold answer: an upper bound, no result\n1 node,/,
+			/^Answer: 42 {2}\(right\) {2}chosen by the gold answer: an upper bound, not a result\n1 node,/,
 		);
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(1)] });
 		const faulty = await place.run(context, 'search', ...asked.with(6, 'n=2'), '--json');
@@ -123,7 +123,7 @@ describe('reasoning-lab search', () => {
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(2)] });
 		const none = await place.run(context, 'solve', ...asked);
 		assert.deepEqual([none.status, none.stdout], [1, '']);
-		assert.match(none.stderr, /^No answer: no completion states one/);
+		assert.match(none.stderr, /^No answer: no completion has one/);
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(3)] });
 		const gone = await place.run(context, 'solve', ...asked, '--json');
 		assert.deepEqual([gone.status, gone.stdout.trim().split('\n').length], [1, 1]);
@@ -153,7 +153,7 @@ describe('what a search is called on the command line', () => {
 		assert.equal(((await policyOf({ policy: 'http://h/v1#a%2Fb' })) as { model: string }).model, 'a/b');
 		await assert.rejects(policyOf({ policy: 'http://' }), { reason: 'invalid', message: /is no URL/ });
 		await assert.rejects(policyOf({ policy: 'none.json' }), { reason: 'missing', message: /There is no file/ });
-		await assert.rejects(policyOf({}), { reason: 'invalid', message: /No policy is named/ });
+		await assert.rejects(policyOf({}), { reason: 'invalid', message: /No policy given/ });
 		const checkpoint = join(folder, 'run', 'checkpoints', 'step_000003');
 		await mkdir(checkpoint, { recursive: true });
 		const manifest = { format: 1, step: 3, stage: null, score: null, time: 0, files: [] };

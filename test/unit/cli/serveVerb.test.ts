@@ -71,7 +71,7 @@ describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 		await work.write('short.txt', 'abc\n');
 		const refused: [string[], RegExp][] = [
 			[['--policy', 'adder.jsonl', '--strategy', 'best-of-n'], /best-of-n needs a scorer/],
-			[[...policy, '--token', 'long-enough', '--no-token'], /cannot be given together/],
+			[[...policy, '--token', 'long-enough', '--no-token'], /cannot be combined/],
 			[[...policy, '--token-file', 'short.txt'], /too short/],
 			[[...policy, '--token-file', 'none.txt'], /none\.txt/],
 			[[...policy, '--token-file', 'short.txt', '--no-token'], /cannot be given with/],

@@ -61,7 +61,7 @@ test('a run is trained to its end, followed, summed up, listed and exported', li
 
 	const again = await place.run(context, 'resume', summary.run);
 	assert.equal(again.status, 2);
-	assert.match(again.stderr, /has finished; there is nothing left to resume/);
+	assert.match(again.stderr, /has finished; there is nothing to resume/);
 	const branch = await place.run(context, 'resume', summary.run, '--checkpoint', '3', '--json', '--control', 'shuffle');
 	assert.equal(branch.status, 0, branch.stderr);
 	const lines = objects(branch.stdout);

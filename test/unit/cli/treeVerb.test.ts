@@ -45,7 +45,7 @@ test('texts of a file do not drive the terminal, and what is none ends with a se
 	const { stdout } = await run(file);
 	assert.ok(stdout.includes('red [31m') && !stdout.includes('\u001b') && !stdout.includes('\u202e'), stdout);
 	await writeFile(file, '{"nothing": 1}');
-	await assert.rejects(run(file), /is no tree log of a format that is known\. Known are/);
+	await assert.rejects(run(file), /is not a tree log in a known format\. Supported are/);
 });
 
 test('a drawing of few lines has the best path, and counts what it leaves out', async () => {
@@ -60,9 +60,9 @@ test('a drawing of few lines has the best path, and counts what it leaves out', 
 	assert.deepEqual(lines, [
 		'* 4 5 6 10',
 		'├─ 4 + 5 = 9 (left: 6 9 10)  (3.000)',
-		'│  └─ … 9 more with what is below',
+		'│  └─ … 9 more with descendants',
 		'├─ 5 + 6 = 11 (left: 4 10 11)  (3.000)',
-		'│  └─ … 7 more with what is below',
+		'│  └─ … 7 more with descendants',
 		'├─ 6 + 10 = 16 (left: 4 5 16)  (3.000)',
 		'│  └─ … 7 more',
 		'├─ * 4 * 5 = 20 (left: 6 10 20)  (3.000)',
@@ -70,7 +70,7 @@ test('a drawing of few lines has the best path, and counts what it leaves out', 
 		'│  │  ├─ * 4 + 20 = 24 (left: 24)  (60.0)',
 		'│  │  │  └─ * Answer: (4 * 5) + (10 - 6) = 24  (60.0, = (4 * 5) + (10 - 6) = 24)',
 		'│  │  └─ … 3 more',
-		'│  └─ … 7 more with what is below',
-		'└─ … 8 more with what is below',
+		'│  └─ … 7 more with descendants',
+		'└─ … 8 more with descendants',
 	]);
 });

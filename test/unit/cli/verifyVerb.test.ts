@@ -132,12 +132,12 @@ test('a reward that cannot be loaded fails, and bad usage is told from it', limi
 		[[fine, '--run', 'gone'], /no run gone/],
 		[[fine, '--dataset', 'gone.jsonl'], /gone\.jsonl does not exist/],
 		[[fine, '--cases', 'gone.jsonl'], /gone\.jsonl/],
-		[[fine, '--cases', 'a', '--run', 'b'], /--run and --cases cannot be given together/],
+		[[fine, '--cases', 'a', '--run', 'b'], /--run and --cases cannot be combined/],
 		[[fine, '--reward', 'gone'], /no reward "gone"; it has fine/],
 		[[fine, '--what'], /--what/],
 	];
 	await place.project.write('empty.jsonl', '\n');
-	usages.push([[fine, '--dataset', 'empty.jsonl'], /empty\.jsonl has nothing to verify on/]);
+	usages.push([[fine, '--dataset', 'empty.jsonl'], /empty\.jsonl has no rows to verify on/]);
 	for (const [args, words] of usages) {
 		const refused = await place.run(context, 'verify', ...args);
 		assert.equal(refused.status, 2, `${args.join(' ')}: ${refused.stdout}${refused.stderr}`);

@@ -151,7 +151,7 @@ describe('Doctor', () => {
 		assert.equal(unfit?.found, 'CUDA 13.0 build was not compiled for V100 (7.0)');
 		assert.equal(accelerator({}, machine())?.status, 'warning');
 		const cpu = accelerator({ version: '2.13.0+cpu', cuda: null });
-		assert.match(cpu?.found ?? '', /build for the processor, but there is an NVIDIA GPU/);
+		assert.match(cpu?.found ?? '', /CPU build, but there is an NVIDIA GPU/);
 		const rocm = accelerator({ cuda: null, rocm: '7.2', cudaError: 'no HIP device' }, machine());
 		assert.match(rocm?.action ?? '', /render and video/);
 		assert.equal(accelerator({ cuda: null, mpsAvailable: true }, machine())?.check, 'MPS');
@@ -195,7 +195,7 @@ describe('Doctor', () => {
 	});
 
 	it('does not call a sandbox fine that lacks a protection', () => {
-		const sandbox = { description: 'podman', gaps: ['a limit of memory'] };
+		const sandbox = { description: 'podman', gaps: ['a memory limit'] };
 		const found = rows({ sandbox }).get('sandbox');
 		assert.equal(found?.status, 'warning');
 		assert.match(found?.found ?? '', /missing: a limit of memory/);

@@ -36,9 +36,9 @@ test(
 		await writeFile(join(base, 'comparisons'), '');
 		await symlink(secret, join(base, 'runs', 'a'));
 		for (const [parts, message] of [
-			[['searches'], /link to .*secret, which holds other files.*/],
-			[['searches', 'deeper'], /which holds other files/],
-			[['runs', 'a'], /which holds other files/],
+			[['searches'], /link to .*secret, which contains other files.*/],
+			[['searches', 'deeper'], /which contains other files/],
+			[['runs', 'a'], /which contains other files/],
 			[['data'], /leads to no folder/],
 			[['comparisons'], /is not a folder/],
 		] as const) {
@@ -60,7 +60,10 @@ test(
 test('runs, evaluations, data and the trash are not written through a planted link', windows, async (context) => {
 	const { base, secret } = await places(context);
 	const untouched = async (work: Promise<unknown>) => {
-		await assert.rejects(work, { reason: 'invalid', message: /which holds other files|neither a file nor a folder/ });
+		await assert.rejects(work, {
+			reason: 'invalid',
+			message: /which contains other files|neither a file nor a folder/,
+		});
 		assert.deepEqual(await readdir(secret), ['key']);
 	};
 	await symlink(secret, join(base, 'runs'));

@@ -83,7 +83,7 @@ test('a stage whose minutes are over has finished with a checkpoint, and stays s
 	const { folder, record } = await place.run(stages);
 	assert.deepEqual(states(record), ['cold finished', 'measure finished']);
 	const { cut, outputs, spent } = stageOf(record, 'cold');
-	const step = Number(/0\.05 minutes were over at step (\d+)$/.exec(cut ?? '')?.[1]);
+	const step = Number(/0\.05 minutes ran out at step (\d+)$/.exec(cut ?? '')?.[1]);
 	assert.ok(step > 0 && step < 1_000_000, cut);
 	assert.deepEqual(
 		outputs.map(({ kind, path }) => [kind, path]).filter(([kind]) => kind === 'last-checkpoint'),

@@ -149,13 +149,13 @@ test('rubbish in a stream is passed over; nothing else is a failure', async () =
 		stream(response).end('data: nonsense\n\ndata: {}\n\n');
 		return true;
 	});
-	failed(await ask(none.policy), 'unavailable', /sent 2 parts that are no answer/);
+	failed(await ask(none.policy), 'unavailable', /sent 2 invalid parts/);
 
 	await using empty = await tried((_, response) => {
 		stream(response).end();
 		return true;
 	});
-	failed(await ask(empty.policy), 'unavailable', /ended the stream before it had begun/);
+	failed(await ask(empty.policy), 'unavailable', /ended the stream before it started/);
 	assert.equal(empty.server.requests.length, 2);
 });
 
@@ -185,7 +185,7 @@ test('a stream without an end is left: by its length, or by the time in which no
 			},
 			{ timeoutSeconds: 0.5, retries: 0 },
 		);
-		failed(await ask(silent.policy), 'unavailable', /did not answer within 0.5 s/);
+		failed(await ask(silent.policy), 'unavailable', /did not respond within 0.5 s/);
 	}
 });
 
@@ -224,15 +224,15 @@ test('answers are bounded: an event, a whole answer, an error', async () => {
 
 test('answers of wrong types, pages and errors in the form of answers are failures that say what was sent', async () => {
 	for (const [value, message] of [
-		['{"choices": "none"}', /does not answer as completions do: choices/],
+		['{"choices": "none"}', /did not return completions: choices/],
 		['{"choices": []}', /it has no choices/],
 		['{"choices": [{"message": {"content": 5}}]}', /choices\[0\].message.content/],
 		['{"object": "error", "message": "no such model"}', /reports an error: no such model/],
 		['{"error": {"message": "out of memory"}}', /reports an error: out of memory/],
 		['<html>hello</html>', /is not JSON/],
 		['', /is not JSON/],
-		['[]', /does not answer as completions do/],
-		['null', /does not answer as completions do/],
+		['[]', /did not return completions/],
+		['null', /did not return completions/],
 	] as const) {
 		await using bad = await tried((_, response) => {
 			response.writeHead(200, { 'content-type': 'application/json' }).end(value);
@@ -341,7 +341,7 @@ test('a wrong key ends everything; a request that fails leaves the others; a can
 test('a server that is gone, and one that never was', async () => {
 	const made = await tried(() => false, { retries: 0 });
 	await made.server[Symbol.asyncDispose]();
-	failed(await ask(made.policy), 'unavailable', /No server answers at/);
+	failed(await ask(made.policy), 'unavailable', /No server responds at/);
 	const spec: OpenAiSpec = { kind: 'openai', name: 'x', baseUrl: made.server.url, model: 'none', api: 'chat' };
-	await assert.rejects(openOpenAiPolicy(spec, {}), /nothing listens there/);
+	await assert.rejects(openOpenAiPolicy(spec, {}), /nothing is listening there/);
 });

@@ -40,7 +40,7 @@ test('what is no regular file is left alone', async (t) => {
 	const target = join(folder, 'elsewhere');
 	await writeFile(target, 'untouched');
 	await symlink(target, join(folder, 'link.cases.jsonl'));
-	await assert.rejects(appendCase(join(folder, 'link.cases.jsonl'), one), /link or no regular file/);
+	await assert.rejects(appendCase(join(folder, 'link.cases.jsonl'), one), /link or not a regular file/);
 	await assert.rejects(appendCase(folder, one));
 	assert.equal(await readFile(target, 'utf8'), 'untouched');
 });

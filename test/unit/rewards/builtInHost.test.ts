@@ -154,7 +154,7 @@ describe('built-in rewards in a host process of the bundles', () => {
 		assert.equal(errors.length, 1);
 		assert.match(
 			errors[0]?.message ?? '',
-			/^No server answers at http:.* nothing listens there\. Start it, or correct "url"\.$/,
+			/^No server responds at http:.* nothing is listening there\. Start it, or fix "url"\.$/,
 		);
 	});
 });

@@ -63,6 +63,6 @@ describe('code tests in a host process of the bundles', () => {
 			errors.map(({ index }) => index),
 			[0],
 		);
-		assert.match(errors[0]?.message ?? '', /Code that a model wrote is not run without a sandbox: .+\. \S.+/);
+		assert.match(errors[0]?.message ?? '', /Model-written code is not run without a sandbox: .+\. \S.+/);
 	});
 });

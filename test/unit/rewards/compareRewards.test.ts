@@ -151,7 +151,7 @@ describe('comparing rewards on recorded rollouts', () => {
 		);
 		await assert.rejects(
 			compareRewards({ run, before: { weights: {} }, after: { weights: { brevity: 1 } } }),
-			isFailure('invalid', /recorded no reward "brevity"/),
+			isFailure('invalid', /did not record a reward "brevity"/),
 		);
 	});
 
@@ -261,7 +261,7 @@ describe('a revision of a reward file', () => {
 		const other = await project.write('rewards/new.reward.ts', loose);
 		await assert.rejects(copyRevision(other), isFailure('missing', /rewards\/new\.reward\.ts is not in HEAD/));
 		await assert.rejects(copyRevision(file, { revision: 'v9' }), isFailure('missing', /no revision v9/));
-		await assert.rejects(copyRevision(file, { revision: '--output=x' }), isFailure('invalid', /names no revision/));
+		await assert.rejects(copyRevision(file, { revision: '--output=x' }), isFailure('invalid', /is not a revision/));
 		await assert.rejects(copyRevision(project.path('gone.reward.ts')), isFailure('missing', /gone\.reward\.ts/));
 		const path = process.env.PATH;
 		process.env.PATH = await mkdir(join(project.folder, 'empty')).then(() => join(project.folder, 'empty'));

@@ -56,6 +56,6 @@ export default function once({ completion }: { completion: string }): number {
 test('a value that differs from that of the batch is told with what it may come from', () => {
 	const outcome = { reply: { values: [1], errors: [], logs: [], durationMs: 1 } } as never;
 	assert.equal(outcomeWords(outcome, 'row 1'), 'row 1: 1');
-	assert.match(outcomeWords(outcome, 'row 1', 0.25), /^row 1: 1 by itself\. In its batch it was 0\.25: /);
+	assert.match(outcomeWords(outcome, 'row 1', 0.25), /^row 1: 1 alone\. In its batch it was 0\.25: /);
 	assert.match(outcomeWords(outcome, 'row 1', null), /it was null \(the reward does not apply\): /);
 });

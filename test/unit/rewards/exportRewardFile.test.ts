@@ -108,6 +108,6 @@ test('an adapter replaces an earlier one and nothing else', async () => {
 	await writeAdapter(path, text);
 	assert.equal(await readFile(path, 'utf8'), text);
 	await writeFile(path, 'mine');
-	await assert.rejects(writeAdapter(path, text), /is no adapter/);
+	await assert.rejects(writeAdapter(path, text), /is not an adapter/);
 	assert.equal(await readFile(path, 'utf8'), 'mine');
 });

@@ -95,7 +95,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		python: 'os._exit(3)',
 		node: 'process.reallyExit(3);',
 		kind: 'exited',
-		message: /ended its process with status 3/,
+		message: /process exited with status 3/,
 		pythonLine: null,
 		nodeLine: null,
 	},

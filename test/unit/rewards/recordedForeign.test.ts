@@ -26,5 +26,5 @@ test('whole groups of it are taken where a batch has too many', async () => {
 	const limits = { ...rolloutLimits, batchRows: 10 };
 	const { rows, remarks } = await readRecordedRollouts(verl, { rows: 1, numbers: numbers(), limits });
 	assert.ok(rows.length > 0 && rows.length <= 10);
-	assert.match(remarks[0] ?? '', /Step 4 has more rollouts than are read: the first \d+ are used/);
+	assert.match(remarks[0] ?? '', /Step 4 has more rollouts than the limit: the first \d+ are used/);
 });

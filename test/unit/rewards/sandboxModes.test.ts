@@ -56,7 +56,7 @@ describe('a sandbox that is not there', () => {
 			for (const kind of ['auto', 'bubblewrap'] as const) {
 				const failure = await withPath(folder, () => refusal(() => findSandbox({ kind })));
 				assert.equal(failure.reason, 'unavailable');
-				assert.match(failure.message, /^Code that a model wrote is not run without a sandbox: bubblewrap /);
+				assert.match(failure.message, /^Model-written code is not run without a sandbox: bubblewrap /);
 				assert.match(failure.action ?? '', /container/);
 				if (process.platform === 'linux') assert.match(failure.action ?? '', /apt install bubblewrap/);
 			}

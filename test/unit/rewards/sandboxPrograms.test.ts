@@ -183,7 +183,7 @@ while True:
 			return JSON.parse(stdout) as { gaps: string[]; ends: string; zombies: number };
 		};
 		const left = zombiesWhere('leaves');
-		assert.match(left.gaps.join(), /a process that reaps ended sandboxes/);
+		assert.match(left.gaps.join(), /a process that reaps finished sandboxes/);
 		// Those that were ended are reaped by their own; the one is of the look at whether the sandbox works.
 		assert.deepEqual([left.ends, left.zombies], ['wall,wall,wall', 1]);
 		assert.doesNotMatch(zombiesWhere('reaps').gaps.join(), /reaps/);

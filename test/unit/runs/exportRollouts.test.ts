@@ -184,7 +184,7 @@ test('SFT: word for word the same is left out once asked for', async (context) =
 		rollout(1, 0, 1, 1, { completion: rollout(1, 0, 0, 1).completion }),
 	]);
 	const unique = await write({ as: 'sft', unique: true });
-	assert.deepEqual([unique.lines.length, reasons(unique)], [1, { 'that are word for word an earlier one': 1 }]);
+	assert.deepEqual([unique.lines.length, reasons(unique)], [1, { 'that duplicate an earlier one': 1 }]);
 });
 
 test('SFT: perturbed completions are the same for the same seed, with steps of others', async (context) => {
@@ -230,7 +230,7 @@ test('DPO: best against worst of each group, wherever its rollouts lie', async (
 	});
 	await assert.rejects(
 		write({ as: 'dpo', pairing: { margin: 2 } }),
-		/Nothing would be in .*: 9 rollouts were looked at; left out: .*3 groups whose rewards differ|Nothing would be in/,
+		/Nothing to write to .*: 9 rollouts checked; left out: .*3 groups whose rewards differ|Nothing to write to/,
 	);
 });
 

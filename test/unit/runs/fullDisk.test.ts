@@ -95,7 +95,7 @@ test('a read-only disk is refused in one sentence', async (context) => {
 	await assert.rejects(prepareRun(join(disk, 'r.recipe.json')), {
 		reason: 'denied',
 		message: `Cannot make a run folder in ${join(disk, 'runs')}: read-only file system.`,
-		action: 'Choose a folder that you may write to.',
+		action: 'Choose a folder you can write to.',
 	});
 	await assert.rejects(RunWriter.create(join(disk, 'run'), initialRecord), { reason: 'denied' });
 });

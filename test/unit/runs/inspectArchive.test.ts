@@ -96,7 +96,7 @@ describe('an .eval file of Inspect', () => {
 		await refuses(zip([{ name, text: big, size: 100 }]), /Cannot read samples\/1_epoch_1\.json/);
 		await refuses(zip([{ name, text: big, size: 100, method: 93 }]), /Cannot read samples\/1_epoch_1\.json/);
 		const large = { name, text: sample(1, { scores: null, input: ' '.repeat(9 << 20) }) };
-		await refuses(zip([large, large, large, large]), /conversations have more than 32 MB/);
+		await refuses(zip([large, large, large, large]), /conversations are larger than 32 MB/);
 		await refuses(zip([{ name, text: sample(1), method: 12 }]), /method 12/);
 		await refuses(zip([{ name, text: '[1' }]), /Cannot read samples/);
 		await refuses(zip([{ name: 'other.json', text: '{}' }]), /without samples/);

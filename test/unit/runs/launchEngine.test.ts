@@ -61,7 +61,7 @@ test('an engine that refuses says why in its own words', async (context) => {
 test('an engine that ends without a record is told with its last words', async (context) => {
 	await assert.rejects(launchEngine(await prepared(context, 'dies'), { engine }), {
 		reason: 'internal',
-		message: /ended with status 3 before it began to work: last words\.$/,
+		message: /exited with status 3 before it started working: last words\.$/,
 	});
 	const folder = await prepared(context, 'works');
 	await assert.rejects(launchEngine(folder, { engine: join(folder, 'no-engine.js') }), {

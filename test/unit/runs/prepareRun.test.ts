@@ -123,7 +123,7 @@ test('a run branches from the checkpoint that is named, or from the newest', asy
 	const third = await prepareChild(parent, 3, { control: 'shuffle' });
 	assert.equal(basename(third.parentCheckpoint), 'step_000003');
 	assert.equal((third.recipe.stages[1] as { control?: unknown }).control, 'shuffle');
-	await assert.rejects(prepareChild(parent, 5), { reason: 'missing', action: 'It has those of steps 3, 6.' });
+	await assert.rejects(prepareChild(parent, 5), { reason: 'missing', action: 'Available steps: 3, 6.' });
 	await mkdir(join(parent, 'checkpoints', 'step_000009'));
 	await assert.rejects(prepareChild(parent, 9), { reason: 'missing' });
 	await assert.rejects(prepareChild(parent, 3, { set: [parseOverride('seed=x')] }), { reason: 'invalid' });

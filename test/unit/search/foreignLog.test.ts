@@ -66,7 +66,7 @@ describe('a log that somebody else has written', () => {
 			const before = await readFile(foreign, 'utf8');
 			await assert.rejects(continueSearch({ log: foreign, context: search, ...more }), {
 				reason: 'denied',
-				message: /was not begun by you on this machine, or was changed since/,
+				message: /was not started by you on this machine, or was changed since/,
 			});
 			assert.equal(await readFile(foreign, 'utf8'), before, name);
 		}

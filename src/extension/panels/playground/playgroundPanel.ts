@@ -217,7 +217,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		const side = exchange?.sides[at];
 		const sample = side?.samples[index];
 		if (exchange === undefined || side === undefined || sample === undefined) {
-			throw new Failure('missing', 'This completion no longer exists.', 'Ask again.');
+			throw new Failure('missing', 'This completion no longer exists.', 'Try again.');
 		}
 		return { exchange, side, sample };
 	}

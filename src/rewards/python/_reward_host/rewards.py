@@ -18,7 +18,7 @@ class Rewards:
     def load(self, params):
         """Raises LoadFault."""
         if self.file is not None:
-            raise reward_file.LoadFault(reason="internal", message="This host is loaded already")
+            raise reward_file.LoadFault(reason="internal", message="This host has already loaded a file")
         start = time.perf_counter()
         self.file = os.path.abspath(params["file"])
         os.environ.update(params.get("environment") or {})

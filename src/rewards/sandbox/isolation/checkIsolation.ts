@@ -95,7 +95,7 @@ async function tryOne(
 	const started = performance.now();
 	const about = { id, area, tried, expected };
 	if (sandbox.kind === 'unsafe' && !attempt.mild) {
-		return { ...about, outcome: 'skipped', evidence: 'not tried where there is no sandbox', durationMs: 0 };
+		return { ...about, outcome: 'skipped', evidence: 'not tried without a sandbox', durationMs: 0 };
 	}
 	const verdict = await judged(sandbox, script, attempt, surroundings, signal);
 	return {

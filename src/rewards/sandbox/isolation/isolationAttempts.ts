@@ -37,13 +37,13 @@ export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: Sand
 		case 'exited':
 			return `it ended with status ${status}`;
 		case 'signal':
-			return `it was ended by ${signal ?? 'a signal'}`;
+			return `it was killed by ${signal ?? 'a signal'}`;
 		case 'memory':
-			return peakMemoryMb === 0 ? 'ended by the limit of memory' : `ended at ${Math.round(peakMemoryMb)} MB`;
+			return peakMemoryMb === 0 ? 'killed by the memory limit' : `killed at ${Math.round(peakMemoryMb)} MB`;
 		case 'processes':
-			return `ended at ${peakProcesses} processes`;
+			return `killed at ${peakProcesses} processes`;
 		default:
-			return `ended by the limit "${end}"`;
+			return `killed by the limit "${end}"`;
 	}
 }
 
@@ -84,30 +84,30 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		mild: true,
 		area: 'network',
 		tried: 'Connect to a server on this machine, by every address that it has',
-		expected: 'nobody answers',
+		expected: 'no answer',
 	},
 	{
 		id: 'udp-loopback',
 		mild: true,
 		area: 'network',
 		tried: 'Exchange a datagram with this machine',
-		expected: 'nobody answers',
+		expected: 'no answer',
 	},
 	{
 		id: 'abstract-socket',
 		mild: true,
 		area: 'network',
 		tried: 'Connect to an abstract Unix socket of this machine',
-		expected: 'it is not there',
+		expected: 'not found',
 	},
 	{
 		id: 'unix-socket',
 		area: 'network',
 		tried: 'Connect to Unix sockets in the file system, of Docker and the SSH agent too',
-		expected: 'they are not there',
+		expected: 'not found',
 	},
-	{ id: 'interfaces', area: 'network', tried: 'Look for network interfaces', expected: 'none but loopback' },
-	{ id: 'dns', area: 'network', tried: 'Resolve a name of the internet', expected: 'no answer' },
+	{ id: 'interfaces', area: 'network', tried: 'List network interfaces', expected: 'none but loopback' },
+	{ id: 'dns', area: 'network', tried: 'Resolve an internet host name', expected: 'no answer' },
 	{
 		id: 'vsock',
 		area: 'network',
@@ -122,20 +122,20 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	},
 	{ id: 'netlink', area: 'network', tried: 'Open a socket to the kernel (AF_NETLINK)', expected: 'refused' },
 
-	{ id: 'read-home', mild: true, area: 'files', tried: 'Read a file of the home folder', expected: 'it is not there' },
+	{ id: 'read-home', mild: true, area: 'files', tried: 'Read a file of the home folder', expected: 'not found' },
 	{
 		id: 'read-workspace',
 		mild: true,
 		area: 'files',
 		tried: 'Read a file of the workspace',
-		expected: 'it is not there',
+		expected: 'not found',
 	},
 	{
 		id: 'read-tmp',
 		mild: true,
 		area: 'files',
 		tried: "Read a file of this machine's /tmp",
-		expected: 'it is not there',
+		expected: 'not found',
 	},
 	{ id: 'read-shadow', area: 'files', tried: 'Read the password hashes of the system', expected: 'refused' },
 	{
@@ -155,20 +155,20 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'links',
 		area: 'files',
-		tried: 'Reach files of this machine by links, ../ and /proc/self/root',
-		expected: 'they are not there',
+		tried: 'Reach files of this machine through links, ../ and /proc/self/root',
+		expected: 'not found',
 	},
 	{
 		id: 'proc-root',
 		area: 'files',
-		tried: "Reach files by other processes' /proc/<pid>/root",
+		tried: "Reach files through other processes' /proc/<pid>/root",
 		expected: 'refused',
 	},
-	{ id: 'devices', area: 'files', tried: 'Open or make devices: disks, memory, the kernel log', expected: 'refused' },
+	{ id: 'devices', area: 'files', tried: 'Open or create devices: disks, memory, the kernel log', expected: 'refused' },
 	{
 		id: 'watch-files',
 		area: 'files',
-		tried: 'Watch what this machine does with its files (inotify, dnotify)',
+		tried: 'Watch file activity of this machine (inotify, dnotify)',
 		expected: 'refused',
 	},
 	{
@@ -180,7 +180,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'descriptors',
 		area: 'files',
-		tried: 'Look for open files that were handed in by accident',
+		tried: 'Find leaked open file descriptors',
 		expected: 'none but input and output',
 	},
 
@@ -189,7 +189,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		mild: true,
 		area: 'processes',
 		tried: 'See processes of this machine',
-		expected: 'none is seen',
+		expected: 'none visible',
 	},
 	{
 		id: 'kill-outside',
@@ -202,7 +202,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		judge: async (said, run, { victimLives }) => {
 			const lives = await victimLives(said?.escaped === true);
 			if (said === null && lives) return untried(run);
-			return { outcome: lives ? 'held' : 'escaped', evidence: said?.evidence ?? 'it was ended' };
+			return { outcome: lives ? 'held' : 'escaped', evidence: said?.evidence ?? 'it was killed' };
 		},
 	},
 	{ id: 'ptrace', area: 'processes', tried: 'Take control of other processes (ptrace)', expected: 'refused' },
@@ -210,7 +210,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'fork-bomb',
 		area: 'processes',
-		tried: 'Make 200 processes',
+		tried: 'Start 200 processes',
 		expected: `stopped at ${mostProcesses}`,
 		limits: { processes: mostProcesses },
 		alone: true,
@@ -220,7 +220,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'thread-bomb',
 		area: 'processes',
-		tried: 'Make 200 threads',
+		tried: 'Start 200 threads',
 		expected: `stopped at ${mostProcesses}`,
 		limits: { processes: mostProcesses },
 		alone: true,
@@ -230,7 +230,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'zombies',
 		area: 'processes',
-		tried: 'Leave 200 ended processes that nobody waits for',
+		tried: 'Leave 200 zombie processes',
 		expected: `stopped at ${mostProcesses}`,
 		limits: { processes: mostProcesses },
 		alone: true,
@@ -240,7 +240,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'orphans',
 		area: 'processes',
-		tried: 'Leave 200 ended processes whose parent is gone',
+		tried: 'Leave 200 orphaned zombie processes',
 		expected: 'they are reaped',
 		alone: true,
 	},
@@ -248,7 +248,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'outlive',
 		mild: true,
 		area: 'processes',
-		tried: 'Leave a process behind, in a session of its own',
+		tried: 'Leave a process behind, in its own session',
 		expected: 'it ends with the sandbox',
 		judge: async (said, run, { findLeft }) => {
 			const left = await findLeft();
@@ -278,7 +278,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'memory-outside-of-processes',
 		area: 'resources',
-		tried: 'Use memory that no process is charged for (memfd, shared segments, message queues)',
+		tried: 'Use memory charged to no process (memfd, shared segments, message queues)',
 		expected: 'refused',
 	},
 	{
@@ -330,8 +330,8 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'cpu',
 		mild: true,
 		area: 'resources',
-		tried: 'Compute for 20 s and ignore the warning of the kernel',
-		expected: 'ended after 1 s of processor time',
+		tried: "Compute for 20 s and ignore the kernel's warning signal",
+		expected: 'killed after 1 s of CPU time',
 		limits: { cpuSeconds: 1 },
 		judge: stoppedBy('cpu', 'signal'),
 	},
@@ -340,7 +340,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		mild: true,
 		area: 'resources',
 		tried: 'Sleep for 20 s',
-		expected: 'ended after 1 s',
+		expected: 'killed after 1 s',
 		limits: { wallMs: 1000 },
 		judge: stoppedBy('wall'),
 	},
@@ -348,7 +348,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'output',
 		area: 'resources',
 		tried: 'Write 1 GB of output',
-		expected: 'ended after 1 MB',
+		expected: 'killed after 1 MB',
 		limits: { outputBytes: 1_000_000 },
 		alone: true,
 		judge: (_, run) => {
@@ -375,20 +375,20 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'identity',
 		mild: true,
 		area: 'environment',
-		tried: 'Have rights of root, or gain them by a program',
-		expected: 'none, and none to be gained',
+		tried: 'Have root privileges, or gain them through a program',
+		expected: 'none',
 	},
 	{ id: 'terminal', area: 'environment', tried: 'Open the terminal', expected: 'there is none' },
 
 	{
 		id: 'user-namespace',
 		area: 'kernel',
-		tried: 'Make a user namespace, and so be root in it',
+		tried: 'Create a user namespace to become root in it',
 		expected: 'refused',
 	},
 	{ id: 'mount', area: 'kernel', tried: 'Mount, remount, unmount, change the root', expected: 'refused' },
-	{ id: 'file-handles', area: 'kernel', tried: 'Open files by their handle, past all folders', expected: 'refused' },
-	{ id: 'kernel-keys', area: 'kernel', tried: 'Use the keys that the kernel holds for users', expected: 'refused' },
+	{ id: 'file-handles', area: 'kernel', tried: 'Open files by handle, bypassing folders', expected: 'refused' },
+	{ id: 'kernel-keys', area: 'kernel', tried: 'Use kernel keyrings', expected: 'refused' },
 	{
 		id: 'kernel-interfaces',
 		area: 'kernel',

@@ -103,7 +103,7 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 		undo.push(() => ended(victim));
 		const { pid: victimPid } = victim;
 		// Numbers that are no process mean many of them to `kill`.
-		if (victimPid === undefined) throw new Failure('internal', 'A process that may be killed could not be started.');
+		if (victimPid === undefined) throw new Failure('internal', 'Cannot start a process to be killed.');
 		// A process that has just begun shows no arguments yet.
 		await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);
 		process.env[variable] = secret;

@@ -75,7 +75,7 @@ export class ArrowColumns {
 			for (let i = 0; i < count; i++) if (!bitAt(bits, from + i - 8 * first)) values[i] = null;
 		}
 		if (column.type.kind === 'dictionary' && values.includes(undefined))
-			throw new Error('a place that its dictionary lacks');
+			throw new Error('an index outside its dictionary');
 		return values;
 	}
 
@@ -158,7 +158,7 @@ export class ArrowColumns {
 		const view = viewOf(await this.#bytes(region, from * bytes, (to - from + 1) * bytes));
 		const ends = numbers(to - from + 1, view, bytes === 4 ? intReaders.signed[4] : intReaders.signed[8]);
 		for (const [i, end] of ends.entries()) {
-			if (end < (ends[i - 1] ?? 0)) throw new Error(`offsets that go back to ${end}`);
+			if (end < (ends[i - 1] ?? 0)) throw new Error(`offsets that decrease to ${end}`);
 		}
 		return ends;
 	}

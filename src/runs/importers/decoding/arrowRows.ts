@@ -64,8 +64,7 @@ export class ArrowRows {
 		const { fields, batches } = await this.#found();
 		const groups = batches.map(({ rows }) => rows);
 		const rows = groups.reduce((sum, count) => sum + count, 0);
-		if (rows * 8 > this.#mostDecoded)
-			throw new Error(`it says that it has ${rows} rows, in a file of ${this.#size} bytes`);
+		if (rows * 8 > this.#mostDecoded) throw new Error(`it claims ${rows} rows, in a file of ${this.#size} bytes`);
 		return { groups, rows, columns: fields.map(({ name }) => name) };
 	}
 
@@ -109,7 +108,7 @@ export class ArrowRows {
 		this.#decoded += (bytes * (to - Math.max(from, this.#counted))) / (to - from);
 		this.#counted = to;
 		if (this.#decoded > this.#mostDecoded) {
-			throw new Error(`its rows have more than ${this.#mostDecoded} bytes, made of a file of ${this.#size}`);
+			throw new Error(`its rows decode to more than ${this.#mostDecoded} bytes, from a file of ${this.#size}`);
 		}
 	}
 
@@ -185,7 +184,7 @@ export class ArrowRows {
 	/** Numbers of metadata that point anywhere are RangeErrors. */
 	#sound<T>(metadata: Promise<T>): Promise<T> {
 		return metadata.catch((error: unknown) => {
-			throw error instanceof RangeError ? new Error('its metadata are damaged') : error;
+			throw error instanceof RangeError ? new Error('its metadata is damaged') : error;
 		});
 	}
 }

@@ -44,7 +44,7 @@ export function readSchema(schema: FlatTable): ArrowField[] {
 	if (schema.int(0, 2) !== 0) throw new Error('numbers are big-endian');
 	let fields = 0;
 	const fieldOf = (field: FlatTable, depth: number): ArrowField => {
-		if (depth > maxDepth) throw new Error(`columns lie more than ${maxDepth} deep in each other`);
+		if (depth > maxDepth) throw new Error(`columns are nested more than ${maxDepth} levels deep`);
 		if (++fields > maxFields) throw new Error(`has more than ${maxFields} columns`);
 		const name = field.text(0);
 		const children = field.tables(5).map((child) => fieldOf(child, depth + 1));

@@ -65,7 +65,7 @@ class DecodingThread {
 		});
 		worker.on('message', (answer: DecodingAnswer) => this.#take(answer));
 		worker.on('error', (error) => this.#lose(worker, error.message));
-		worker.on('exit', () => this.#lose(worker, 'the thread that decodes it ended'));
+		worker.on('exit', () => this.#lose(worker, 'the decoding thread exited'));
 		this.#starting = true;
 		worker.once('online', () => {
 			this.#starting = false;

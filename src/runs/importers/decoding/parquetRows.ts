@@ -134,7 +134,7 @@ export class ParquetRows {
 				this.#decoded += sizeOf(whole);
 				if (this.#decoded > this.#mostDecoded) {
 					throw new Error(
-						`its rows have more than ${this.#mostDecoded} bytes, made of a file of ${this.#buffer.byteLength}`,
+						`its rows decode to more than ${this.#mostDecoded} bytes, from a file of ${this.#buffer.byteLength}`,
 					);
 				}
 			}

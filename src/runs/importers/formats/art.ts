@@ -194,8 +194,8 @@ export const art: RunFormat = {
 	rollouts,
 	metrics: [{ pattern: 'history.jsonl', form: 'jsonl', metrics: artHistory }],
 	notes: [
-		'Advantages and tokens are not recorded; whether a completion was cut off is in some versions.',
-		'What a trajectory measured is no part of its reward; what is true or false is shown beside it, numbers are kept.',
+		'Advantages and tokens are not recorded; some versions record whether a completion was truncated.',
+		'Metrics of a trajectory are not part of its reward; booleans are shown next to it, numbers are kept.',
 	],
 	async recognise(folder) {
 		if (await folder.has(place('parquet'))) return true;

@@ -141,10 +141,10 @@ export const nemoRl: RunFormat = {
 	],
 	metrics: [{ pattern: 'tensorboard/**/*tfevents*', form: 'events', metrics: eventMetrics }],
 	notes: [
-		'NeMo-RL writes no id of a group: neighbouring rollouts with the same prompt are taken for one, all of one size.',
-		'Texts have no roles: the turns of the model are found by the tokens that were trained on.',
-		'Rewards are totals; with dynamic sampling those of the rows that were kept (filtered_rewards).',
-		'Whether a completion was cut off is not recorded.',
+		'NeMo-RL writes no group id: neighboring rollouts with the same prompt form a group, all of the same size.',
+		"Texts have no roles: the model's turns are inferred from the trained tokens.",
+		'Rewards are totals; with dynamic sampling, those of the kept rows (filtered_rewards).',
+		'Whether a completion was truncated is not recorded.',
 	],
 	recognise: async (folder) =>
 		(await folder.has('train_data_step{step}.jsonl')) || (await folder.has('val_data_step{step}.jsonl')),

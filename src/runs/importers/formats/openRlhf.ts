@@ -43,7 +43,7 @@ export const openRlhf: RunFormat = {
 	rollouts: places.map((pattern) => ({ pattern, form: 'events', split: 'train', rollouts: openRlhfSample })),
 	metrics: places.map((pattern) => ({ pattern, form: 'events', metrics: eventMetrics })),
 	notes: [
-		'OpenRLHF writes no rollouts: what is shown is the one sample a logged step of its TensorBoard text.',
+		'OpenRLHF writes no rollouts: what is shown is the one sample per logged step in its TensorBoard text.',
 		'The sample is prompt and completion in one text, and its reward is rounded to four digits.',
 	],
 	async recognise(folder) {

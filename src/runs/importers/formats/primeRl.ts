@@ -110,9 +110,9 @@ export const primeRl: RunFormat = {
 		metrics: primeRlMetrics,
 	})),
 	notes: [
-		'All rollouts that arrived are shown; advantages are those of the trained subset (effective), by the id of a trace.',
-		'The reward is the sum of the scores by their weights; null means that a rollout was not scored.',
-		'Tokens are recorded as ids; those that were trained on are shown.',
+		'All received rollouts are shown; advantages are those of the trained subset (effective), matched by trace id.',
+		'The reward is the weighted sum of the scores; null means that a rollout was not scored.',
+		'Tokens are recorded as ids; the trained ones are shown.',
 	],
 	recognise: hasTraces,
 	async describe(folder) {

@@ -231,8 +231,8 @@ export const rllm: RunFormat = {
 		metrics: rllmSummary,
 	})),
 	notes: [
-		'A rollout is a trajectory of an episode; a group is the trajectories of one name for one task.',
-		'What an episode measured is shown with the rewards; it need not add up to the reward.',
+		'A rollout is a trajectory of an episode; a group is all trajectories with the same name for one task.',
+		'Episode metrics are shown with the rewards; they may not add up to the reward.',
 		'Advantages and tokens are not recorded.',
 	],
 	learn: learnNames,

@@ -92,10 +92,10 @@ export const skyRl: RunFormat = {
 	),
 	metrics: folders.map((folder) => ({ pattern: `${folder}${means}.jsonl`, form: 'jsonl', metrics: skyRlMeans })),
 	notes: [
-		'SkyRL writes the rollouts of its evaluations alone: they are what is shown at each step.',
-		'An evaluation by itself (eval_only) has no step.',
-		'It writes no id of a group: rollouts of one step and data source with the same prompt are taken for one.',
-		'A score by token is shown as the sum of its parts. Advantages and tokens are not recorded.',
+		'SkyRL writes only the rollouts of its evaluations: they are shown at each step.',
+		'A standalone evaluation (eval_only) has no step.',
+		'It writes no group id: rollouts of one step and data source with the same prompt form a group.',
+		'A per-token score is shown as the sum of its parts. Advantages and tokens are not recorded.',
 	],
 	async recognise(folder) {
 		for (const place of folders) {

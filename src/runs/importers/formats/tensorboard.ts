@@ -32,7 +32,7 @@ export const tensorboard: RunFormat = {
 	hasSteps: true,
 	rollouts: places.map((pattern) => ({ pattern, form: 'events', split: 'train', accepts, rollouts: tensorboardText })),
 	metrics: places.map((pattern) => ({ pattern, form: 'events', accepts, metrics: eventMetrics })),
-	notes: ['Event files do not say which trainer wrote them: its metrics are known by their names alone.'],
+	notes: ['Event files do not record which trainer wrote them: metrics are identified by name only.'],
 	async recognise(folder) {
 		if (await folder.has(eventFileName)) return true;
 		return (await folder.some(`{writer}/${eventFileName}`, 20)).some(({ path }) =>

@@ -80,7 +80,7 @@ function truncatedSteps(lines: readonly MetricsLine[], name: string): Map<number
 }
 
 const noCompletions =
-	'There are no completions: log_completions was off, or they lie elsewhere. TRL up to 0.24 writes them to W&B alone: copy wandb/run-.../files/media/table here. Later versions write completions/.';
+	'There are no completions: log_completions was off, or they are elsewhere. TRL up to 0.24 writes them only to W&B: copy wandb/run-.../files/media/table here. Later versions write completions/.';
 
 /** Names of the reward functions, as the metrics have them. */
 function rewardNames(lines: readonly MetricsLine[]): Set<string> {
@@ -252,7 +252,7 @@ function toldWeights(names: readonly string[], found: RecordedWeights): Pick<Trl
 	if (names.length === 0) return { weights, notes };
 	if (totalsFit === false) {
 		notes.push(
-			'The logged reward is not a weighted sum of the logged reward functions: totals here may differ from those that TRL trained with.',
+			'The logged reward is not a weighted sum of the logged reward functions: totals here may differ from those used in training.',
 		);
 	}
 	if (known.length > 0) {
@@ -264,8 +264,8 @@ function toldWeights(names: readonly string[], found: RecordedWeights): Pick<Trl
 			totalsFit === null && advantagesFit === null ? 'no metrics or advantages were found' : 'several would fit';
 		notes.push(
 			known.length === 0 && list(open) === names.map((name) => `${name} 1`).join(', ')
-				? `Reward weights are not recorded and cannot be computed (${totalsFit === false ? 'none fit' : why}): 1 is assumed for each.`
-				: `The weight of ${open.join(' and of ')} does not follow from what was recorded: ${list(open)} assumed.`,
+				? `Reward weights are not recorded and cannot be computed (${totalsFit === false ? 'none fit' : why}): each is assumed to be 1.`
+				: `The weight of ${open.join(' and of ')} cannot be computed from what was recorded: ${list(open)} assumed.`,
 		);
 	}
 	return { weights, notes };
@@ -309,7 +309,7 @@ async function evaluationsOf(
 		mixed === 0
 			? []
 			: [
-					`${mixed === 1 ? 'The completions of 1 evaluation' : `The completions of ${mixed} evaluations`} may hold some of training, which cannot be told apart.`,
+					`${mixed === 1 ? 'The completions of 1 evaluation' : `The completions of ${mixed} evaluations`} may contain training completions, which cannot be distinguished.`,
 				];
 	return { evaluations, notes };
 }

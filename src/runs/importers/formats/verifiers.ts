@@ -32,8 +32,8 @@ export const verifiers: RunFormat = {
 	metrics: [],
 	notes: [
 		'An evaluation has no steps.',
-		'An evaluation by itself records no groups: the rollouts of one task are a group.',
-		'The reward is the sum of the scores by their weights; null means that a rollout was not scored.',
+		'A standalone evaluation records no groups: the rollouts of one task form a group.',
+		'The reward is the weighted sum of the scores; null means that a rollout was not scored.',
 	],
 	recognise: async (folder) => (await holdsTraces(folder, traces)) || (await holdsTraces(folder, results)),
 	async describe(folder) {

@@ -9,13 +9,13 @@ const rows = 'results.jsonl';
 export const verifiersLegacy: RunFormat = {
 	name: 'verifiers-legacy',
 	title: 'verifiers (evaluations before v1)',
-	looksFor: 'results.jsonl with example_id and reward in its rows, beside metadata.json',
+	looksFor: 'results.jsonl with example_id and reward in its rows, next to metadata.json',
 	hasSteps: false,
 	rollouts: [{ pattern: rows, form: 'jsonl', split: 'train', rollouts: evaluationRow }],
 	metrics: [],
 	notes: [
 		'An evaluation has no steps.',
-		'A group is the rollouts of one example.',
+		'The rollouts of one example form a group.',
 		'A rollout that failed has reward 0 and no completion; its error is kept.',
 	],
 	async recognise(folder) {
@@ -35,9 +35,7 @@ export const verifiersLegacy: RunFormat = {
 		return {
 			versions: Object.fromEntries(versions),
 			notes:
-				average === null
-					? []
-					: [`metadata.json tells an average reward of ${average} over all rollouts that were ever added.`],
+				average === null ? [] : [`metadata.json reports an average reward of ${average} over all rollouts ever added.`],
 		};
 	},
 };

@@ -88,10 +88,10 @@ export const verl: RunFormat = {
 		metrics: verlMetrics,
 	})),
 	notes: [
-		'verl writes no id of a group: rollouts of one step with the same input are taken for one, wherever they stand.',
-		'What the reward function returns beside the score is shown with the rewards; it need not add up to the score.',
+		'verl writes no group id: rollouts of one step with the same input form a group, in any order.',
+		'Other values returned by the reward function are shown with the rewards; they may not add up to the score.',
 		'Prompts and completions are decoded without special tokens: roles and tool turns are plain lines of the text.',
-		'Advantages, tokens and whether a completion was cut off are not recorded.',
+		'Advantages, tokens and truncation are not recorded.',
 	],
 	async recognise(folder) {
 		for (const place of ['', '{folder}/']) {

@@ -82,7 +82,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 		const own = await ownIdentity();
 		const reason = (error: unknown) => {
 			const { reason, message } = Failure.from(error);
-			return reason === 'timeout' && message.includes(`process ${process.pid} is still closing after 0 s`);
+			return reason === 'timeout' && message.includes(`process ${process.pid} is still shutting down after 0 s`);
 		};
 		await assert.rejects(engineReleased(run, own, { limitMs: 0 }), reason);
 		// Whoever has taken the lock since is somebody else.

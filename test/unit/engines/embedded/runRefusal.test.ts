@@ -100,7 +100,7 @@ test('a second engine on the same run, and a run that is already there, are refu
 	assert.equal(record.status, 'stopped');
 	assert.equal(record.step, stopped.step);
 	const before = await readOutcome(run);
-	assertRefused(await place.run('--run', run), /already holds a run/);
+	assertRefused(await place.run('--run', run), /already contains a run/);
 	assert.deepEqual(await readOutcome(run), before);
 	assert.equal((await readRecord(run)).status, 'stopped');
 });

@@ -96,12 +96,12 @@ describe('what installers print when they fail', () => {
 		],
 		[
 			'corrupt',
-			/broke off or came damaged/,
+			/was interrupted or damaged/,
 			"ERROR: Wheel 'idna' located at /tmp/pip-unpack/idna-3.10-py3-none-any.whl is invalid.",
 		],
 		[
 			'corrupt',
-			/broke off or came damaged/,
+			/was interrupted or damaged/,
 			'hint: The structure of `mdurl` (v0.1.2) was invalid:\n  Failed to read from zip file',
 		],
 		['corrupt', /differs/, 'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.'],
@@ -132,7 +132,7 @@ describe('what installers print when they fail', () => {
 	it('may be nothing', () => {
 		assert.match(explainFailure('Installing torch', [], { code: 3, signal: null }).message, /failed with status 3\.$/);
 		const killed = explainFailure('Installing torch', ['Collecting torch'], { code: null, signal: 'SIGKILL' });
-		assert.match(killed.toString(), /ended by SIGKILL\. Perhaps the machine ran out of memory/);
+		assert.match(killed.toString(), /killed by SIGKILL\. The machine may have run out of memory/);
 	});
 
 	it('keeps passwords out of logs', () => {

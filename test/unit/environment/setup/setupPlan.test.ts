@@ -75,7 +75,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 	it('is what a person says, with a note where the build is then left to the index', () => {
 		const named = plan({ choices: { installer: 'pip' } });
 		assert.equal(named.installer, 'pip');
-		assert.match(named.notes.join(' '), /CUDA 13\.0 build; the build for the processor fits .* uv can choose/);
+		assert.match(named.notes.join(' '), /CUDA 13\.0 build; the CPU build fits .* uv can choose/);
 		// Three GB, because that is what comes.
 		assert.ok(named.downloadBytes > 2.5e9 && plan().downloadBytes < 1e9);
 		assert.throws(() => plan({ choices: { installer: 'uv' } }), { reason: 'missing', message: 'uv is not installed.' });
@@ -89,7 +89,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		assert.equal(own.installer, 'uv');
 		assert.doesNotMatch(JSON.stringify(own.commands.map(({ args }) => args)), /secret|torch-backend/);
 		assert.equal(own.commands[1]?.environment.UV_DEFAULT_INDEX, 'https://me:secret@mirror/simple');
-		assert.match(own.notes.join(' '), /package index says/);
+		assert.match(own.notes.join(' '), /package index determines/);
 		// pip has been told of a mirror, and uv has not.
 		assert.equal(plan({ machine: machine({ uv, pipConfigured: true }) }).installer, 'pip');
 		assert.equal(plan({ machine: machine({ uv, pipConfigured: true, uvConfigured: true }) }).installer, 'uv');
@@ -140,10 +140,13 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		assert.equal(installedBuild({ cuda: '13.0', rocm: null }), 'cu130');
 		assert.equal(installedBuild({ cuda: null, rocm: '7.2.1' }), 'rocm7.2');
 		assert.equal(buildNote(cpu, { cuda: null, rocm: null }), null);
-		assert.match(buildNote(cpu, { cuda: '13.0', rocm: null }) ?? '', /gave the CUDA 13\.0 build of torch in place of/);
+		assert.match(
+			buildNote(cpu, { cuda: '13.0', rocm: null }) ?? '',
+			/provided the CUDA 13\.0 build of torch instead of/,
+		);
 		const cuda = chooseTorchBuild(withNvidia('580.65.06', '9.0'));
 		assert.equal(buildNote(cuda, { cuda: '13.0', rocm: null }), null);
-		assert.match(buildNote(cuda, { cuda: null, rocm: null }) ?? '', /Training will use the processor, not the GPU/);
+		assert.match(buildNote(cuda, { cuda: null, rocm: null }) ?? '', /Training will use the CPU, not the GPU/);
 	});
 
 	it('needs a Python that makes environments, unless uv does', () => {
@@ -161,7 +164,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 	it('says sizes before anything is downloaded', () => {
 		assert.equal(
 			planSentence(plan()),
-			'Python 3.12.1, uv by pip, the build for the processor: about 234 MB to download, 885 MB on disk',
+			'Python 3.12.1, uv by pip, the CPU build: about 234 MB to download, 885 MB on disk',
 		);
 	});
 });

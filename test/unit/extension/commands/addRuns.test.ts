@@ -91,7 +91,10 @@ test('where there is none, it says what was looked for', async () => {
 	await writeFiles(empty, { 'notes.txt': 'nothing' });
 	await assert.rejects(addRuns(empty, registry, undefined), (error: unknown) => {
 		assert.ok(error instanceof Failure && error.reason === 'invalid');
-		assert.match(error.message, /holds no run\. Looked for: run\.json.*trainer_state\.json.*\(TRL\).*tfevents/);
+		assert.match(
+			error.message,
+			/does not contain a run\. Looked for: run\.json.*trainer_state\.json.*\(TRL\).*tfevents/,
+		);
 		return true;
 	});
 });

@@ -9,7 +9,7 @@ import type { NoticeAction } from '../../../../src/extension/notices.ts';
 
 const { LocalRayCluster } = await import('../../../../src/extension/pytorch/localRayCluster.ts');
 
-test('a cluster is offered where a recipe names one on this machine and nothing listens there', async (t) => {
+test('a cluster is offered where a recipe names one on this machine and nothing is listening there', async (t) => {
 	const said: { text: string; actions: readonly NoticeAction[] }[] = [];
 	const notice = async (text: string, actions: readonly NoticeAction[] = []) => void said.push({ text, actions });
 	const cluster = new LocalRayCluster({

@@ -133,7 +133,7 @@ test('a policy is tried with a problem that it was made for', async () => {
 
 test('a folder that is no checkpoint, and a run that does not train, are said', async () => {
 	await assert.rejects(openPolicy({ kind: 'checkpoint', folder: join(run, 'checkpoints/none') }, context), Failure);
-	await assert.rejects(openPolicy({ kind: 'engine', run }, context), /No engine answers/);
+	await assert.rejects(openPolicy({ kind: 'engine', run }, context), /No engine responds/);
 });
 
 test('an engine that trains answers with its run’s template', async () => {

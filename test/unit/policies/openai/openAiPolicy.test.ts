@@ -393,7 +393,7 @@ test('a server that lists no models says so', async () => {
 	try {
 		const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 		const listed = listModels({ kind: 'openai', name: 'x', baseUrl, api: 'chat', retries: 0 }, {});
-		await assert.rejects(listed, /does not list its models\. Name the model: --model NAME/);
+		await assert.rejects(listed, /does not list its models\. Set the model with --model NAME/);
 	} finally {
 		server.close();
 	}

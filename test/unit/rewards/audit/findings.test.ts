@@ -133,7 +133,7 @@ describe('probes of judges', () => {
 			all.probes.map(({ outcome }) => outcome),
 			[...judges.map(() => 'skipped'), 'held'],
 		);
-		assert.match(all.probes[0]?.detail ?? '', /asks no model/);
+		assert.match(all.probes[0]?.detail ?? '', /does not call a model/);
 		const alone = await audit(plain, 'plain', numberProblems, { probes: judges.slice(0, 1) });
 		assert.deepEqual(
 			alone.probes.map(({ outcome }) => outcome),

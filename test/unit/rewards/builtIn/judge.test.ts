@@ -243,7 +243,7 @@ describe('a judge that does not answer as asked', () => {
 			const { judge } = await judgeAt(() => ({ body }));
 			await assert.rejects(
 				judge.score(row('seven'), never),
-				failure(/is not JSON|does not answer as chat completions/),
+				failure(/is not JSON|did not respond with a chat completion/),
 			);
 			await server?.stop();
 		}
@@ -304,13 +304,13 @@ describe('a server that has trouble', () => {
 		await server?.stop();
 		await assert.rejects(
 			judge.score(row('seven'), never),
-			failure(new RegExp(`No server answers at ${origin}: nothing listens there.*Start it`)),
+			failure(new RegExp(`No server responds at ${origin}: nothing is listening there.*Start it`)),
 		);
 	});
 
 	test('that hangs is given up after its time, and a cancelled row at once', async () => {
 		const { judge } = await judgeAt(() => ({ instead: 'hang' }), { timeoutSeconds: 0.1, retries: 1 });
-		await assert.rejects(judge.score(row('seven'), never), failure(/did not answer within 0.1 s/));
+		await assert.rejects(judge.score(row('seven'), never), failure(/did not respond within 0.1 s/));
 		await server?.stop();
 		const patient = await judgeAt(() => ({ instead: 'hang' }), { timeoutSeconds: 600 });
 		const cancel = new AbortController();
@@ -414,7 +414,7 @@ describe('the cache of a judge', () => {
 			again,
 			() => {},
 		);
-		await assert.rejects(other.score(row('seven'), never), failure(/No server answers/));
+		await assert.rejects(other.score(row('seven'), never), failure(/No server responds/));
 	});
 
 	test('keeps no failure, and goes on in memory when its file cannot be written', async () => {

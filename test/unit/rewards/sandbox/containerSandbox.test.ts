@@ -165,7 +165,10 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		await says('stderr', 'Error: OCI runtime error: cgroups in hybrid mode not supported\n');
 		const failure = await refusal(() => containerSandbox('x'));
 		assert.equal(failure.reason, 'unavailable');
-		assert.match(failure.message, /^docker runs no program of the image x: Error: OCI .* hybrid mode not supported$/);
+		assert.match(
+			failure.message,
+			/^docker cannot run programs of the image x: Error: OCI .* hybrid mode not supported$/,
+		);
 		await says('status', '0');
 		await says('stderr', '');
 	});
@@ -185,10 +188,10 @@ describe('what an engine says of itself', () => {
 		assert.deepEqual(containerGaps(JSON.stringify(dockerInfo)), []);
 		assert.deepEqual(containerGaps(podman(['cpu', 'memory', 'pids'], true)), []);
 		// Podman without delegated controllers, Docker without a filter.
-		assert.deepEqual(containerGaps(podman([], true)), ['a limit of memory', 'a limit of processes']);
+		assert.deepEqual(containerGaps(podman([], true)), ['a memory limit', 'a process limit']);
 		assert.deepEqual(
 			containerGaps(JSON.stringify({ ...dockerInfo, SecurityOptions: ['name=seccomp,profile=unconfined'] })),
-			['a filter of system calls'],
+			['a system call filter'],
 		);
 	});
 

@@ -93,7 +93,10 @@ describe('where control groups may be made', () => {
 	it('is nowhere in a container whose only group holds its processes', async () => {
 		const mountinfo = await tree('container', { '/': busy });
 		const place = await findGroupPlace({ mountinfo, cgroup: '0::/\n' }, folderOf('container'));
-		assert.match('missing' in place ? place.missing : '', /^the control group of this process holds other processes/);
+		assert.match(
+			'missing' in place ? place.missing : '',
+			/^the control group of this process contains other processes/,
+		);
 	});
 
 	it('is nowhere where version 1 has the controllers', async () => {
@@ -133,7 +136,7 @@ describe('the sandbox', { skip: process.platform !== 'linux' }, () => {
 		const sandbox = made ?? (await bubblewrapSandbox().catch(String));
 		if (typeof sandbox === 'string') return test.skip(sandbox);
 		const words =
-			'missing' in groups ? `counted every 20 ms (no control group: ${groups.missing})` : 'by a control group';
+			'missing' in groups ? `checked every 20 ms (no control group: ${groups.missing})` : 'by a control group';
 		assert.ok(sandbox.description.includes(words), sandbox.description);
 		// What goes beyond a limit is ended either way.
 		assert.doesNotMatch(sandbox.gaps.join(), /control group/);

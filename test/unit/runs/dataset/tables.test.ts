@@ -119,7 +119,7 @@ test('what is no file of rows is refused with a sentence', async (t) => {
 		{ value: [1] },
 		{ value: null },
 		{ value: 'x' },
-		'is not whole JSON: it may still be being written',
+		'is incomplete JSON: it may still be being written',
 	]);
 	for (const name of ['empty.jsonl', 'empty.json', 'empty.csv']) {
 		await writeFile(at(name), '');

@@ -62,7 +62,7 @@ describe('event files', () => {
 		);
 	});
 
-	it('lose an event that does not fit its checksum, and no other', async () => {
+	it('lose an event that does not match its checksum, and no other', async () => {
 		const [first, broken, last] = [scalar(1, 'a', 1), scalar(2, 'a', 2), scalar(3, 'a', 3)].map(eventBytes);
 		assert.ok(first && broken && last);
 		broken[20] = (broken[20] as number) ^ 1;
@@ -71,10 +71,10 @@ describe('event files', () => {
 			metrics.map(({ step }) => step),
 			[1, 3],
 		);
-		assert.deepEqual(faults, [{ file: name, line: null, message: 'event 2 does not fit its checksum', records: 1 }]);
+		assert.deepEqual(faults, [{ file: name, line: null, message: 'event 2 does not match its checksum', records: 1 }]);
 	});
 
-	it('end where a length does not fit its checksum, and say so', async () => {
+	it('end where a length does not match its checksum, and say so', async () => {
 		const [first, broken, last] = [scalar(1, 'a', 1), scalar(2, 'a', 2), scalar(3, 'a', 3)].map(eventBytes);
 		assert.ok(first && broken && last);
 		broken[3] = 0x7f;

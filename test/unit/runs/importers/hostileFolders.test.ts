@@ -117,9 +117,7 @@ describe('folders and files that mean no good', () => {
 		const path = join(folder, '1.jsonl');
 		await writeFile(path, `${line(row('a'))}{"input": "b", "output": "`);
 		assert.deepEqual((await read(true)).faults, []);
-		assert.deepEqual((await read()).faults, [
-			{ file: '1.jsonl', line: 2, message: 'cut off: not whole JSON', records: 1 },
-		]);
+		assert.deepEqual((await read()).faults, [{ file: '1.jsonl', line: 2, message: 'truncated JSON', records: 1 }]);
 		await appendFile(path, 'more", "gts": null, "score": 0, "step": 1}');
 		// Whole, though its end of line is not there yet.
 		assert.equal((await read(true)).lines.length, 2);

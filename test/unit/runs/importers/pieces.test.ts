@@ -38,7 +38,7 @@ describe('pieces of files that hold several steps', () => {
 		await writeFile(join(folder, name), Buffer.concat([sample(1, 'one'), sample(1, 'two').subarray(0, 30)]));
 		const { rollouts, skipped } = await inspectRun(await openRun(folder));
 		assert.equal(rollouts, 1);
-		assert.deepEqual(skipped, [{ file: name, line: null, message: 'cut off within an event', records: 1 }]);
+		assert.deepEqual(skipped, [{ file: name, line: null, message: 'truncated within an event', records: 1 }]);
 	});
 
 	it('does not count an event without a length again whenever more is written behind it', async () => {

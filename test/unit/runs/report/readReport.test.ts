@@ -53,6 +53,6 @@ describe('the report of several runs', () => {
 		const folder = await mkdtemp(join(tmpdir(), 'runs-report-'));
 		context.after(() => rm(folder, { recursive: true, force: true }));
 		await cp(fixtureFolder('verl'), folder, { recursive: true });
-		await assert.rejects(readSeveralReport([folder, folder], openRun, { now: 0 }), /is named twice/);
+		await assert.rejects(readSeveralReport([folder, folder], openRun, { now: 0 }), /is listed twice/);
 	});
 });

@@ -171,7 +171,10 @@ describe('comparing strategies', () => {
 		);
 		const problems = join(root, 'again', 'problems.jsonl');
 		await writeFile(problems, (await readFile(problems, 'utf8')).replace('"prompt":"easy 0"', '"prompt":"easy 7"'));
-		await assert.rejects(compare('again', { spec: specOf({ trees: false }) }), /not what the comparison began with/);
+		await assert.rejects(
+			compare('again', { spec: specOf({ trees: false }) }),
+			/has changed since the comparison started/,
+		);
 	});
 
 	test('a policy that is gone ends it, and what failed is tried again', async () => {

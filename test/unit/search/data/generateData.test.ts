@@ -165,7 +165,7 @@ describe('training data of searches', () => {
 	});
 
 	test('a folder holds one set of data, whole', async () => {
-		await assert.rejects(generate('plain', { trees: true, most: 2 }), /made in another way/);
+		await assert.rejects(generate('plain', { trees: true, most: 2 }), /different specification/);
 		const path = join(root, 'best', 'solutions.jsonl');
 		await writeFile(path, (await readFile(path, 'utf8')).slice(0, 100));
 		await assert.rejects(generate('best', { keep: 'best' }), /has 100 bytes/);

@@ -386,7 +386,7 @@ describe('many and impatient', () => {
 		await new Promise((resolve) => setImmediate(resolve));
 		socket.destroySoon();
 		await until(() => records.length === 1);
-		assert.deepEqual([records, faults], [['The client went away.'], []]);
+		assert.deepEqual([records, faults], [['The client disconnected.'], []]);
 	});
 
 	test('a connection that sends nothing does not keep the server from its end', async () => {

@@ -67,7 +67,7 @@ describe('code in the sandbox', () => {
 		);
 		await assert.rejects(
 			none.run('print(1)'),
-			fails('unsupported', /^Code that a model wrote is not run without a sandbox/),
+			fails('unsupported', /^Model-written code is not run without a sandbox/),
 		);
 		const wrong = openTools([{ use: 'code', language: 'python', timeoutSeconds: 5 }], {
 			environment: { REASONING_LAB_SANDBOX: 'magic' },

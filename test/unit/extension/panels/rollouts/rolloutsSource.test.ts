@@ -128,7 +128,7 @@ test('lines that cannot be read are counted and named; the others are shown', as
 		'line 3: step is not valid',
 		'line 5: reward is not valid',
 		'line 6: repeats rollout 0 of group 0',
-		'line 8: cut off: not whole JSON',
+		'line 8: truncated JSON',
 	]);
 });
 

@@ -45,10 +45,10 @@ test('dictionaries that grow and dictionaries that are replaced hold for the bat
 });
 
 for (const [name, why] of [
-	['texts', /^Error: its rows have more than \d+ bytes, made of a file of \d+$/],
+	['texts', /^Error: its rows decode to more than \d+ bytes, from a file of \d+$/],
 	['rows', /^Error: (a length of|it says that it has) \d+/],
 	['list', /^Error: a row of more than \d+ bytes$/],
-	['deep', /^Error: columns lie more than 64 deep in each other$/],
+	['deep', /^Error: columns are nested more than 64 levels deep$/],
 ] as const) {
 	test(`a small file that says that it is large is refused with its reason: ${name}`, async (t) => {
 		const rows = await opened(t, bomb(name));

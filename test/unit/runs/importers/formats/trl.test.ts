@@ -157,7 +157,7 @@ describe('TRL', () => {
 		]);
 		assert.match(
 			record.foreign?.notes.join(' ') ?? '',
-			/no groups.*no total reward.*evaluation.*1 is assumed for each/,
+			/no groups.*no total reward.*evaluation.*each is assumed to be 1/,
 		);
 	});
 
@@ -218,7 +218,7 @@ describe('TRL', () => {
 		await mkdir(at, { recursive: true });
 		await writeFile(join(at, 'trainer_state.json'), state);
 		const { foreign } = await (await openRun(at)).record();
-		assert.match(foreign?.notes.join(' ') ?? '', /no completions.*TRL up to 0\.24 writes them to W&B alone/);
+		assert.match(foreign?.notes.join(' ') ?? '', /no completions.*TRL up to 0\.24 writes them only to W&B/);
 	});
 
 	it('is known by event files alone, with the names that the callback of transformers gave', async () => {

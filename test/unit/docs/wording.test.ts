@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { root } from '../../scripts/paths.ts';
+import { bannedIdioms } from './bannedIdioms.ts';
+import { allowed } from './wordingDebt.ts';
+
+const areas: Readonly<Record<string, readonly string[]>> = {
+	'src/core': ['src/core'],
+	'src/engines': ['src/engines'],
+	'src/protocol': ['src/protocol'],
+	src: ['src', ':!src/core', ':!src/engines', ':!src/protocol'],
+	webview: ['webview'],
+	docs: ['docs', 'README.md', 'CONTRIBUTING.md'],
+	media: ['media/templates', 'media/examples', 'package.json'],
+	'test/scripts': ['test/scripts'],
+};
+
+/** The text with line breaks, and the comment marks that follow them, as single spaces, so that idioms may wrap. */
+const unwrapped = (text: string): string => text.replace(/\n\s*(\*(?!\/)|\/\/|#)?\s*/g, ' ');
+
+function filesOf(paths: readonly string[]): string[] {
+	const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths], {
+		cwd: root,
+		encoding: 'utf8',
+	});
+	return listed.split('\n').filter((path) => /\.(ts|mjs|py|md|json)$/.test(path) && !path.endsWith('.schema.json'));
+}
+
+/** Places of each idiom in an area, with a piece of the text around each. */
+function placesIn(paths: readonly string[]): Map<string, string[]> {
+	const places = new Map<string, string[]>();
+	for (const path of filesOf(paths)) {
+		let text: string;
+		try {
+			text = unwrapped(readFileSync(join(root, path), 'utf8'));
+		} catch {
+			continue; // deleted, but not committed yet
+		}
+		for (const { name, pattern } of bannedIdioms) {
+			for (const match of text.matchAll(new RegExp(pattern, `${pattern.flags}g`))) {
+				const around = text.slice(Math.max(0, match.index - 30), match.index + match[0].length + 30);
+				places.set(name, [...(places.get(name) ?? []), `${path}: ...${around}...`]);
+			}
+		}
+	}
+	return places;
+}
+
+describe('wording', () => {
+	for (const [area, paths] of Object.entries(areas)) {
+		it(`of ${area} has no more banned idioms than wordingDebt.ts allows`, () => {
+			const places = placesIn(paths);
+			if (process.env.WORDING_COUNTS !== undefined) {
+				const counts = Object.fromEntries([...places].map(([name, found]) => [name, found.length]).sort());
+				process.stdout.write(`COUNTS ${JSON.stringify({ [area]: counts })}\n`);
+			}
+			for (const { name, instead } of bannedIdioms) {
+				const found = places.get(name) ?? [];
+				const most = allowed[area]?.[name] ?? 0;
+				assert.ok(
+					found.length <= most,
+					`"${name}": ${found.length} in ${area}, ${most} allowed. Write instead: ${instead}.\n${found.join('\n')}`,
+				);
+			}
+		});
+	}
+});

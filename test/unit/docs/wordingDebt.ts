@@ -1,0 +1,1 @@
+export const allowed: Readonly<Record<string, Readonly<Record<string, number>>>> = {};
