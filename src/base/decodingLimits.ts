@@ -32,7 +32,7 @@ export const zipLimits = {
 /** How often aliases of one YAML document may be expanded. */
 export const yamlAliases = 100;
 
-/** Of an ONNX file, in bytes (protobuf itself ends at 2 GB), of its parts, and how deep graphs and functions lie in each other. */
+/** Of an ONNX file, in bytes (protobuf itself ends at 2 GB), of its parts, and the nesting depth of graphs and functions. */
 export const onnxLimits = { bytes: 2 ** 31, fields: 20_000_000, depth: 16 } as const;
 
 /** Of a safetensors file, in bytes; those of models with thousands of tensors have a few hundred kilobytes. */

@@ -1,9 +1,9 @@
 /**
  * Why something could not be done. A closed union: the text is for people, the reason is for code.
- * - `invalid`: the input breaks its format; `missing`: a file or a value is not there; `exists`: it is there and must not be
+ * - `invalid`: the input breaks its format; `missing`: a file or a value does not exist; `exists`: it is there and must not be
  * - `busy`: somebody else holds it; `unsupported`: understood, but this version cannot do it; `denied`: no permission
  * - `full`: the disk has no room; `corrupt`: a file is damaged; `mismatch`: it belongs to something else
- * - `version`: the two sides speak different versions; `unavailable`: the other side is not there
+ * - `version`: the two sides speak different versions; `unavailable`: the other side does not exist
  * - `timeout`, `cancelled`, `internal`: as the words say
  */
 export type Reason =

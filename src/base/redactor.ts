@@ -1,4 +1,4 @@
-/** Stands in place of a secret. */
+/** Replaces a secret. */
 export const redacted = '[redacted]';
 
 /**

@@ -99,7 +99,7 @@ function list(output: CliOutput): number {
 	return 0;
 }
 
-/** The reward that a person names, else all of the file. Fails with `invalid` for a name that is not there. */
+/** The reward that a person names, else all of the file. Fails with `invalid` for a name that is missing. */
 async function chosenRewards(runner: RewardRunner, named: string | undefined, signal: AbortSignal): Promise<string[]> {
 	const names = (await runner.describe(signal)).map(({ name }) => name);
 	if (named === undefined) return names;

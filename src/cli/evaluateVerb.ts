@@ -225,7 +225,7 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 	);
 }
 
-/** Questions and checkpoint: several evaluations of a run lie beside each other. */
+/** Questions and checkpoint: several evaluations of a run are next to each other. */
 function nameOf(policy: PolicySpec, problems: EvaluationSpec['problems']): string {
 	const of =
 		problems.from === 'file'

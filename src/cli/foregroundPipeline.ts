@@ -16,7 +16,7 @@ export interface ForegroundPipeline {
 }
 
 /**
- * Starts a pipeline and stays with it: the runner is a process of its own, so a lost terminal does not end it. Ctrl+C stops
+ * Starts a pipeline and stays with it: the runner is a separate process, so a lost terminal does not end it. Ctrl+C stops
  * the running stage with a checkpoint; a second one leaves it to that.
  */
 export async function foregroundPipeline({ output, detach, start }: ForegroundPipeline): Promise<number> {

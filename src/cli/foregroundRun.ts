@@ -21,7 +21,7 @@ export interface ForegroundOptions {
 }
 
 /**
- * Starts a run and stays with it: the engine is a process of its own, so a lost terminal does not end it. Ctrl+C stops it
+ * Starts a run and stays with it: the engine is a separate process, so a lost terminal does not end it. Ctrl+C stops it
  * with a checkpoint, a second one ends it at once.
  */
 export async function foregroundRun(options: ForegroundOptions): Promise<number> {
@@ -51,7 +51,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 			return;
 		}
 		await stop(folder, record).catch(async () => {
-			// Nobody answers; unless that is because the second Ctrl+C came meanwhile.
+			// Nobody answers; unless that is because the second Ctrl+C came in the meantime.
 			if (!ended) await endEngineNow(folder as string, record);
 		});
 	};

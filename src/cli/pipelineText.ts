@@ -41,7 +41,7 @@ export function roundLines({ of, points }: RoundSeries): string[] {
 const actionOf = ({ message, action }: NonNullable<PipelineRecord['error']>): string =>
 	action === undefined ? message : `${message} ${action}`;
 
-/** `12/20`, of a stage that has begun. */
+/** `12/20`, of a stage that has started. */
 export function stepsOf({ done, total }: StageView): string {
 	return done === null ? '-' : `${done}${total === null ? '' : `/${total}`}`;
 }

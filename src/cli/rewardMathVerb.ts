@@ -72,7 +72,7 @@ function judge(compare: MathComparer, gold: string, prediction: string): Verdict
 	return { value: 0, reason: 'The completion has no answer section, or several.' };
 }
 
-/** An answer may start with a minus sign: whatever is no option of this verb stands behind `--`. */
+/** An answer may start with a minus sign: whatever is no option of this verb comes after `--`. */
 function answersLast(args: readonly string[]): string[] {
 	const options: string[] = [];
 	const answers: string[] = [];

@@ -84,7 +84,7 @@ const idle = new Set(['paused', 'continued', 'resumed', 'started', 'stopped', 'c
 
 /**
  * Sums the time from each line to the next, less the evaluation in it. Where the run was paused or resumed in between,
- * and for the first line, the step's own time stands for it.
+ * and for the first line, the step's own time replaces it.
  */
 function trainingSeconds(
 	all: readonly MetricsLine[],

@@ -126,7 +126,7 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 	return runOf(named);
 }
 
-/** A server that names no key gets that of `--key-variable`. */
+/** A server that without a key variable gets that of `--key-variable`. */
 function withKey(policy: PolicySpec, { 'key-variable': keyVariable }: PolicyValues): PolicySpec {
 	return policy.kind !== 'openai' || keyVariable === undefined ? policy : { keyVariable, ...policy };
 }

@@ -69,7 +69,7 @@ async function started(
 	);
 }
 
-/** A search that goes on has its problem, its settings and its place in its log. */
+/** A search that continues has its problem, its settings and its place in its log. */
 function requireNoProblem(values: Values, text: string | undefined): void {
 	const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 	const spare = given.filter((name) => !continueOptions.includes(name) && !(values.policy ?? values.spec));
@@ -174,7 +174,7 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 	output.line(printable(session.log));
 }
 
-/** The gold answer was looked at: what is chosen so is an upper bound. */
+/** The gold answer was inspected: what is chosen so is an upper bound. */
 const isOracle = ({ spec }: SearchSession): boolean =>
 	[spec.guide, spec.judge].some((scorer) => scorer?.use === 'reward' && scorer.gold);
 

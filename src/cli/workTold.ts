@@ -14,7 +14,7 @@ export interface Work {
 	readonly seconds: number;
 }
 
-/** What work on problems tells while it goes on: problems that are left out, and how far it is. */
+/** Progress of work on problems: skipped problems, and how many are done. */
 export class WorkTold<P> {
 	readonly #output: CliOutput;
 	readonly #noun: string;

@@ -4,7 +4,7 @@ import { memoryFacts } from '../runs/memoryFacts.ts';
 import { type DeviceMemory, deviceMemory } from './machine/deviceMemory.ts';
 
 export interface EstimateOptions {
-	/** Of another machine: what it has; else this machine is looked at. */
+	/** Of another machine: what it has; else this machine is inspected. */
 	readonly device?: DeviceMemory;
 	readonly signal?: AbortSignal;
 }

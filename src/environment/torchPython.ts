@@ -35,7 +35,7 @@ export interface TorchPython {
 /**
  * The Python that the trainer runs in: of the setting, else of the variable, else the managed environment's, else the one
  * that is selected in the editor and has torch and TRL. Whether what is named works, shows when it is used: *Doctor* says it
- * beforehand. Fails with `missing` when there is none, or when what is named is not there.
+ * beforehand. Fails with `missing` when there is none, or when what is named does not exist.
  */
 export async function torchPython(settings: TorchPythonSettings = {}): Promise<TorchPython> {
 	const variables = settings.variables ?? process.env;

@@ -24,7 +24,7 @@ const failureSchema = v.looseObject({
 });
 
 /**
- * Runs a verb of the command line in a process of its own: for what is not to be in the extension host. Fails as the verb
+ * Runs a verb of the command line in a separate process: for what is not to be in the extension host. Fails as the verb
  * does, and with `cancelled` when the signal fires; then it takes back what it has made.
  * @returns the last line that it said for people, for who misses a result
  */

@@ -16,7 +16,7 @@ interface Needs {
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (view: RunView) => Promise<void>;
 	readonly resume: (view: RunView) => unknown;
-	/** Whether a folder is of a stage: its pipeline's end is told in place of its own. */
+	/** Whether a folder is of a stage: its pipeline's end is told instead of its own. */
 	readonly isStage: (folder: string) => Promise<boolean>;
 }
 
@@ -67,7 +67,7 @@ export class EndNotification extends Disposable {
 
 	async #forget(folder: string): Promise<void> {
 		const view = this.#needs.store.get(folder);
-		// What was told may be that nobody waits any more: then it is alive, and its end is still to come.
+		// What was told may be that nothing waits any longer: then it is running, and its end is still to come.
 		if (view === undefined || isLive(view)) return;
 		const identity = identityOf(view);
 		if (this.#alive.delete(folder)) this.#remember();

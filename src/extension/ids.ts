@@ -135,11 +135,11 @@ export type SettingId = (typeof settingIds)[keyof typeof settingIds];
 export const runContextKeys = {
 	/** At least one run is known. */
 	hasRuns: 'reasoningLab.hasRuns',
-	/** At least one engine is alive. */
+	/** At least one engine is running. */
 	hasLiveRuns: 'reasoningLab.hasLiveRuns',
 	hasRunningRuns: 'reasoningLab.hasRunningRuns',
 	hasPausedRuns: 'reasoningLab.hasPausedRuns',
-	/** At least one run was stopped or crashed, so that it can go on. */
+	/** At least one run was stopped or crashed, so that it can continue. */
 	hasResumableRuns: 'reasoningLab.hasResumableRuns',
 	/** At least one run has no live engine. */
 	hasEndedRuns: 'reasoningLab.hasEndedRuns',
@@ -198,7 +198,7 @@ export const viewTypes = {
  * of a run `run` always; `foreign` alone where another trainer wrote it, else `live` or `ended`, and `running`, `paused`,
  * `resumable` as they say;
  * of the *Rewards* view `rewardFile`, `reward`, `builtInReward`;
- * of the *Searches* view `search` always, `searching` or `endedSearch`, `resumableSearch` where one can go on, and
+ * of the *Searches* view `search` always, `searching` or `endedSearch`, `resumableSearch` where one can continue, and
  * `research` of an agent's;
  * of the *Policies* view `policy` always, `serverPolicy` with `keyedPolicy` or `keylessPolicy`, and `recentPolicy`.
  */

@@ -15,7 +15,7 @@ export function requireTrust(): void {
 	);
 }
 
-/** Which program runs which engine. Fails with `missing` when one of them is not there. */
+/** Which program runs which engine. Fails with `missing` when one of them does not exist. */
 export async function launchSettings(extension: vscode.Uri): Promise<Pick<StartOptions, 'engine' | 'node'>> {
 	const engine = join(extension.fsPath, 'dist', 'engine.js');
 	if (!(await isFile(engine))) {

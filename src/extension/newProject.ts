@@ -20,7 +20,7 @@ export interface NewProjectAnswers {
 	readonly open?: boolean;
 }
 
-/** Scaffolds a project; resolves to its recipe, or undefined if the person changed their mind. */
+/** Scaffolds a project; resolves to its recipe, or undefined if the user canceled. */
 export async function newProject(
 	templates: vscode.Uri,
 	answers: NewProjectAnswers = {},

@@ -7,7 +7,7 @@ import * as vscode from 'vscode';
  */
 const stays = { ignoreFocusOut: true } as const;
 
-/** A list to choose from; undefined: the person changed their mind. */
+/** A list to choose from; undefined: the user canceled. */
 export function showQuickPick<T extends vscode.QuickPickItem>(
 	items: readonly T[] | Thenable<readonly T[]>,
 	options: vscode.QuickPickOptions & { canPickMany: true },
@@ -24,7 +24,7 @@ export function showQuickPick(
 	return vscode.window.showQuickPick(items as readonly vscode.QuickPickItem[], { ...options, ...stays });
 }
 
-/** A line of text; undefined: the person changed their mind. */
+/** A line of text; undefined: the user canceled. */
 export function showInputBox(options: vscode.InputBoxOptions): Thenable<string | undefined> {
 	return vscode.window.showInputBox({ ...options, ...stays });
 }

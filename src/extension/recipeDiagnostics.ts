@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
 
-/** How long the text has to rest before it is looked at. */
+/** How long the text has to rest before it is inspected. */
 const restMs = 300;
 
 export function isRecipe(uri: vscode.Uri): boolean {
@@ -10,7 +10,7 @@ export function isRecipe(uri: vscode.Uri): boolean {
 }
 
 /**
- * Faults of open recipes that a JSON schema cannot say: those between keys, and files that are not there. What the schema
+ * Faults of open recipes that a JSON schema cannot say: those between keys, and files that are missing. What the schema
  * says the JSON editor marks by itself; only a failed start shows those here as well, until the next edit.
  */
 export class RecipeDiagnostics extends Disposable {

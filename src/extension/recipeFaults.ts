@@ -68,7 +68,7 @@ async function missingOf(
 /** To look for a share of another machine is to ask that machine: not before a person starts the run. */
 const isShare = (path: string) => /^[\\/]{2}/.test(path);
 
-/** Files that the recipe names and that are not there. */
+/** Files that the recipe names and that are missing. */
 async function missingFiles(
 	recipe: Recipe,
 	text: string,
@@ -108,7 +108,7 @@ function valueAt(recipe: Recipe, key: readonly (string | number)[]): string {
 	return String(key.reduce<unknown>((at, part) => (at as Record<string | number, unknown>)[part], recipe));
 }
 
-/** Where a value of the recipe stands in its text; lines and columns from 1. */
+/** Where a value of the recipe is in its text; lines and columns from 1. */
 function placeOf(text: string, path: (string | number)[]): Pick<RecipeFault, 'offset' | 'length' | 'line' | 'column'> {
 	const root = parseTree(text, [], syntax);
 	const node = root && findNodeAtLocation(root, path);

@@ -28,7 +28,7 @@ export class RunPicker {
 		this.#tree = tree;
 	}
 
-	/** undefined: the person changed their mind. */
+	/** undefined: the user canceled. */
 	async one(args: readonly unknown[], question: RunQuestion): Promise<RunView | undefined> {
 		return (await this.many(args.slice(0, 1), question))?.[0];
 	}

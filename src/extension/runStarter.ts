@@ -88,7 +88,7 @@ export class RunStarter {
 		);
 	}
 
-	/** Goes on with a pipeline that has ended. */
+	/** Continues with a pipeline that has ended. */
 	async resumePipeline(folder: string, name: string): Promise<string | undefined> {
 		requireTrust();
 		const engine = await this.#needs.pipelineEngine(folder);
@@ -206,7 +206,7 @@ export class RunStarter {
 			await store.refresh();
 			const failure = Failure.from(error);
 			const view = folder === null ? undefined : store.get(folder);
-			// It waits for its device, or the person no longer waits for it: the run goes on by itself.
+			// It waits for its device, or the person no longer waits for it: the run continues by itself.
 			if (view !== undefined && (view.queued || failure.reason === 'cancelled')) return view.folder;
 			// An engine that ended before it wrote run.json has left its reason in the log.
 			const run = folder === null ? null : { folder };

@@ -26,7 +26,7 @@ interface Entry {
 	again: number;
 }
 
-/** How often ended runs are looked at for a resume, and the sources for runs that were started elsewhere. */
+/** How often ended runs are inspected for a resume, and the sources for runs that were started elsewhere. */
 const sweepMs = 5000;
 /** Listeners hear of changes at most this often. */
 const quietMs = 500;
@@ -34,7 +34,7 @@ const quietMs = 500;
 const foreignMs = { running: 5000, other: 30_000 } as const;
 /** Reading such a run takes 5% of the time at most. */
 const foreignRest = 20;
-/** Folders that are looked at together. */
+/** Folders that are inspected together. */
 const together = 16;
 
 /**

@@ -18,7 +18,7 @@ const nothing: RunSummary = { reward: null, accuracy: null, tokensPerSecond: nul
 /** What the held-out measurements of a run are called; other trainers have only the last. */
 const accuracyNames = ['eval/heldout/accuracy', 'eval/until/accuracy', 'eval/accuracy'];
 
-/** Metrics of how many bytes at the end of the file are looked at: some hundred steps. */
+/** Metrics of how many bytes at the end of the file are inspected: some hundred steps. */
 const tailBytes = 128 << 10;
 
 /** Reads the end of metrics.jsonl; what is older than that is not looked for. */

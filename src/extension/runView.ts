@@ -6,7 +6,7 @@ import type { ItemFlag } from './ids.ts';
 export interface RunView {
 	/** Absolute path; the identity of the run on this machine. */
 	readonly folder: string;
-	/** null: run.json is not there (yet) or cannot be read; `fault` says why. */
+	/** null: run.json does not exist (yet) or cannot be read; `fault` says why. */
 	readonly record: AnyRunRecord | null;
 	/** As judged from record, heartbeat and process: a `running` record without an engine reads as `crashed`. */
 	readonly status: RunStatus | 'unreadable';
@@ -22,7 +22,7 @@ export interface RunView {
 	readonly tokensPerSecond: number | null;
 }
 
-/** Whether another trainer wrote it: it can be looked at, and nothing here starts, stops or changes it. */
+/** Whether another trainer wrote it: it can be inspected, and nothing here starts, stops or changes it. */
 export function isForeign(view: RunView): boolean {
 	return view.record?.engine === 'foreign';
 }

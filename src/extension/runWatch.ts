@@ -44,7 +44,7 @@ export class RunWatch extends Disposable {
 			this.#watcher = watch(this.#folder, { persistent: false }, () => this.stir());
 			this.#watcher.on('error', () => this.#watcher?.close());
 		} catch {
-			// Polling goes on.
+			// Polling continues.
 		}
 	}
 

@@ -107,7 +107,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 			return { command: commandIds.showEvaluations, title: 'Show Evaluations', arguments: [folder] };
 		}
 		const stage = this.#pipelines.stageAt(folder);
-		// Of a stage that has just begun the run may not be listed yet: it is then looked for.
+		// Of a stage that has just started the run may not be listed yet: it is then looked for.
 		const trains = stage?.done != null && stage.type !== 'search' && stage.type !== 'evaluate';
 		if (this.#runOf(folder) !== undefined || trains) {
 			return { command: commandIds.openDashboard, title: 'Open Dashboard', arguments: [folder] };
@@ -117,7 +117,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return file === null ? null : { command: commandIds.openDataset, title: 'Open Dataset', arguments: [file] };
 	}
 
-	/** The run in a folder; undefined: none, or one of a stage that has not begun anew. */
+	/** The run in a folder; undefined: none, or one of a stage that has not started over. */
 	#runOf(folder: string): RunView | undefined {
 		const status = this.#pipelines.stageAt(folder)?.status;
 		return status === 'waiting' || status === 'skipped' ? undefined : this.#store.get(folder);

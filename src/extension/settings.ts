@@ -21,7 +21,7 @@ export const settings = {
 		const value = vscode.workspace.getConfiguration().get<string>(settingIds.notifyRunEnd);
 		return value === 'crash' || value === 'never' ? value : 'always';
 	},
-	/** Whether runs are looked at for what goes wrong. */
+	/** Whether runs are inspected for what goes wrong. */
 	diagnosis(): boolean {
 		return vscode.workspace.getConfiguration().get<boolean>(settingIds.diagnosis) ?? true;
 	},

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 import { openToAppend } from './safeFile.ts';
 
-/** A file of lines that grows: a line is whole and flushed, or it is not there. */
+/** A file of lines that grows: a line is whole and flushed, or it does not exist. */
 export class AppendFile {
 	readonly #path: string;
 	#handle: FileHandle | null = null;

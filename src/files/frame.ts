@@ -41,7 +41,7 @@ export interface FrameFile {
 	frames(signal?: AbortSignalLike, after?: FramePlace): AsyncGenerator<Frame>;
 	/** One of them again. */
 	frame(place: FramePlace): Promise<Frame>;
-	/** The last bytes before a position, to tell a file that grew from one that was written anew. */
+	/** The last bytes before a position, to tell a file that grew from one that was rewritten. */
 	bytesBefore(position: number): Promise<Uint8Array>;
 	close(): Promise<void>;
 }

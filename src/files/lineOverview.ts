@@ -9,7 +9,7 @@ export interface LineOverviewOptions {
 }
 
 const newline = 0x0a;
-/** Bytes that are looked at for one line. */
+/** Bytes that are inspected for one line. */
 const smallestWindow = 4 << 10;
 const largestWindow = 1 << 20;
 /** Bytes that an overview reads in all. */

@@ -4,11 +4,11 @@ import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { openNamed, openRegular } from './safeFile.ts';
 
-/** A step may have a hundred thousand files in one folder: that it is no link is looked at once in so long. */
+/** A step may have a hundred thousand files in one folder: that it is not a link is inspected once in so long. */
 const believedMs = 1000;
 const believed = { folder: '', until: 0 };
 
-/** As `openRegular`, but for what was seen a moment ago of the folder that the file lies in. */
+/** As `openRegular`, but for what was seen a moment ago of the folder that the file is in. */
 async function openBelow(folder: string, path: string): Promise<FileHandle> {
 	const slash = path.lastIndexOf('/');
 	const within = join(folder, path.slice(0, Math.max(0, slash)));

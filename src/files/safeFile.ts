@@ -69,7 +69,7 @@ function notRegular(what: string): Failure {
 }
 
 /**
- * Opens a file of ours for appending (and reading its end), and makes it where it is not there. What lies under its name may
+ * Opens a file of ours for appending (and reading its end), and makes it if it does not exist. What is under its name may
  * be somebody else's: a link, a pipe or a device is refused. Fails with `invalid`, `denied` or `full`.
  */
 export async function openToAppend(path: string): Promise<FileHandle> {

@@ -227,7 +227,7 @@ export class PipelineRunner {
 		const info = await lstat(folder).catch(() => null);
 		if (info === null) return 'none';
 		if (!info.isDirectory()) throw new Failure('invalid', `${folder} is not a folder.`, 'Remove it, then resume.');
-		// Searches and evaluations go on from what is there.
+		// Searches and evaluations continue from what is there.
 		if (isRunnerStage(stage.type)) return state?.status === 'finished' ? 'finished' : 'resumable';
 		if (await runLives(folder)) return 'live';
 		const record = await readRecord(folder).catch(() => null);

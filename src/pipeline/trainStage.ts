@@ -24,7 +24,7 @@ export async function runLives(run: string): Promise<boolean> {
 }
 
 /**
- * A stage that an engine does: starts it, or goes on with one that is at work, and follows it to its end. Fails as the engine
+ * A stage that an engine does: starts it, or continues with one that is at work, and follows it to its end. Fails as the engine
  * does. When the signal fires the engine stops with a checkpoint; so it does when the stage has used up its time, and has
  * then finished.
  */
@@ -32,7 +32,7 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 	const { folder, engine } = work;
 	if (!(await runLives(folder))) {
 		const began = (await lstat(join(folder, runFiles.record)).catch(() => null)) !== null;
-		// What lies in its folder may have come there since the pipeline was agreed to.
+		// What is in its folder may have come there since the pipeline was agreed to.
 		await requireOwnRun(folder, 'engine', undefined);
 		// A run that is not in the list of runs is still a run.
 		await new RunRegistry().add(folder).catch(() => undefined);
@@ -107,7 +107,7 @@ async function followToEnd({
 	}
 }
 
-/** Stops the engine of a run; one that has ended meanwhile has stopped. */
+/** Stops the engine of a run; one that has ended in the meantime has stopped. */
 export async function stopRun(folder: string, record: Pick<RunRecord, 'id'>, checkpoint: boolean): Promise<void> {
 	try {
 		const client = await connectRun(folder, record, 'reasoning-lab pipeline');

@@ -6,8 +6,8 @@ import type { BindOptions, OpenPolicy } from './openedPolicy.ts';
 /** A question to a policy, for a person who reads along. */
 export interface Asked extends Omit<GenerateRequest, 'stop' | 'schema'> {
 	/**
-	 * Ask for a few tokens at a time, each portion going on from all before it, so that what is written is seen while it is
-	 * written, and cancelling ends it soon: for policies that go on from a beginning and do not stream.
+	 * Ask for a few tokens at a time, each portion continuing from all before it, so that what is written is seen while it is
+	 * written, and cancelling ends it soon: for policies that continue from a beginning and do not stream.
 	 */
 	readonly portions: boolean;
 	/** Characters of a completion at most. */

@@ -23,7 +23,7 @@ export function contextOverflow(policy: string, tokens: number | null, context: 
 	return new ContextOverflow(`${policy}: ${what} does not fit ${room}.`, context);
 }
 
-/** What comes of a request that the context has no room for: a completion that was begun ends where it is, cut by its length. */
+/** What comes of a request that the context has no room for: a completion that was started ends where it is, cut by its length. */
 export function endOfContext(overflow: ContextOverflow, { prefix }: GenerateRequest, n: number): Generated {
 	if (prefix === '') return overflow;
 	const nothing = { text: '', finish: 'length', tokens: 0, promptTokens: null, logprob: 0, detail: null } as const;

@@ -60,7 +60,7 @@ export interface BindOptions {
 	readonly signal: AbortSignal;
 	/** Hears texts while they are written, where the policy streams; else each text once, when it is there. */
 	readonly onText?: (text: GeneratedText) => void;
-	/** Tags for thinking that a server tells apart from the answer. Default: `<think>`, `</think>`. */
+	/** Tags for thinking that a server distinguishes from the answer. Default: `<think>`, `</think>`. */
 	readonly think?: readonly [open: string, close: string] | null;
 }
 

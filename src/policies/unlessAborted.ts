@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts';
 
-/** What a promise comes to, or `cancelled` as soon as the signal fires: others go on waiting for the same promise. */
+/** What a promise comes to, or `cancelled` as soon as the signal fires: others continue waiting for the same promise. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
 	if (signal === undefined) return work;
 	return new Promise((resolve, reject) => {

@@ -58,7 +58,7 @@ export class ProcessTree {
 			});
 			return;
 		}
-		// Children that left the session are found by their parent, so it is held and looked at before it ends. It alone: its
+		// Children that left the session are found by their parent, so it is held and inspected before it ends. It alone: its
 		// watcher, in the same group, must be able to end the rest should this process end here.
 		signal(this.#leader, 'SIGSTOP');
 		const before = await listProcesses().catch(() => []);

@@ -11,7 +11,7 @@ export interface TreeUse {
 	readonly cpuSeconds: number;
 }
 
-/** A tree larger than this is beyond any limit; it is not looked at further. */
+/** A tree larger than this is beyond any limit; it is not inspected further. */
 const mostProcesses = 4096;
 /** Linux reports both in these units on every architecture that Node runs on. */
 const ticksPerSecond = 100;
@@ -44,7 +44,7 @@ interface Stat {
 }
 
 /**
- * What a process and all its descendants use (Linux, /proc); null: the process is not there. In a process namespace
+ * What a process and all its descendants use (Linux, /proc); null: the process does not exist. In a process namespace
  * orphans become children of its first process, so the tree is everything that runs in there.
  * @param ownNetwork the root's child has a network namespace of its own, whose sockets count
  */
@@ -68,7 +68,7 @@ export async function readProcessTree(root: number, ownNetwork = false): Promise
 	}
 	const processes = [...seen];
 	// The root itself lives in the network namespace of this machine. Its child is the first process inside, which no
-	// program can end; any other may be gone before it is looked at.
+	// program can end; any other may be gone before it is inspected.
 	const inside = ownNetwork ? processes[1] : undefined;
 	if (inside !== undefined) memoryMb += (await unixSockets(inside)) * socketMb;
 	return seen.size === 0 ? null : { processes, tasks, memoryMb, cpuSeconds };

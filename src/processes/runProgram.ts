@@ -36,7 +36,7 @@ process.once('exit', () => {
 
 /**
  * Runs a program to its end. Fails with `unavailable` when it cannot be started, `timeout` and `cancelled`; then nothing that
- * it has started is left. Nor is it where this process is killed meanwhile.
+ * it has started is left. Nor is it where this process is killed in the meantime.
  */
 export async function runProgram(
 	program: string,

@@ -16,11 +16,11 @@ export const alertLineSchema = v.variant('type', [
 		...at,
 		type: v.literal('diagnosed'),
 		of: v.string(),
-		/** Batches that were looked at, and rows of stages that sample nothing; absent: written before this was kept. */
+		/** Batches that were inspected, and rows of stages that sample nothing; absent: written before this was kept. */
 		batches: v.optional(v.number()),
 		unsampled: v.optional(v.number()),
 	}),
-	/** A person needs not see it any more, or again. */
+	/** A person no longer needs to see it, or again. */
 	v.looseObject({ ...at, type: v.literal('dismissed'), id: v.string() }),
 	v.looseObject({ ...at, type: v.literal('restored'), id: v.string() }),
 ]);

@@ -48,7 +48,7 @@ export const checkpointStateSchema = v.looseObject({
 	 * `problems` read from the dataset or the generator, and generation batches sampled.
 	 */
 	random: v.object({ seed: whole, problems: whole, generations: whole }),
-	/** Changes of hyper-parameters in force in this stage. */
+	/** Changes of hyperparameters in force in this stage. */
 	hyperparameters: hyperparametersSchema,
 	/** The head in training and its updates since its stage began. */
 	head: v.optional(v.object({ name: v.picklist(headNames), updates: whole })),

@@ -48,7 +48,7 @@ export type DashboardStage = v.InferOutput<typeof dashboardStageSchema>;
 /** Identity and state of the run: always complete. Times are seconds since the epoch, by the clock of the host. */
 export const dashboardRunSchema = v.object({
 	name: text,
-	/** null: run.json cannot be read (`fault` says why) or is not there yet (`missing`). */
+	/** null: run.json cannot be read (`fault` says why) or does not exist yet (`missing`). */
 	status: v.nullable(v.picklist(runStatuses)),
 	/** What it waits for that is at work, as a state. */
 	wait: v.optional(v.object({ kind: v.picklist(['device', 'loading', 'job', 'cluster', 'restart']), words: text })),
@@ -152,7 +152,7 @@ export const metricChunkSchema = v.object({
 
 const sequence = count;
 export const dashboardEventSchema = v.variant('type', [
-	/** Begin anew: no rows yet; `rows` is how many follow in chunks; null: the host still reads, chunks come as it goes, and
+	/** Begin again: no rows yet; `rows` is how many follow in chunks; null: the host still reads, chunks come as it goes, and
 	 * `loaded` says when all are known. */
 	v.object({
 		type: v.literal('snapshot'),
@@ -206,7 +206,7 @@ export const dashboardRequests = {
 	dismissAlert: { params: v.object({ id: text, dismissed: v.boolean() }), result: done },
 	/** Opens the setting that switches the diagnosis on. */
 	openDiagnosisSetting: { params: done, result: done },
-	/** Asks for a file name and writes the bytes; `saved` is false when the person thought better of it. */
+	/** Asks for a file name and writes the bytes; `saved` is false when the user canceled. */
 	save: {
 		params: v.object({
 			name: v.pipe(v.string(), v.maxLength(200)),

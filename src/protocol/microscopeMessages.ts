@@ -72,7 +72,7 @@ const scanned = {
 	rollouts: count,
 	/** What could not be read. */
 	skipped: count,
-	/** The lab's index answered: everything was looked at. */
+	/** The lab's index answered: everything was inspected. */
 	indexed: v.boolean(),
 	failure: v.nullable(failureDataSchema),
 };
@@ -87,7 +87,7 @@ export const microscopeEventSchema = v.variant('type', [
 		continuation: count,
 		state: v.picklist(['running', 'finished', 'stopped', 'failed']),
 		text: v.string(),
-		/** Of a finished one: it came to its end, and not to the limit of tokens. */
+		/** Of a finished one: it finished, and not to the limit of tokens. */
 		ended: v.boolean(),
 		failure: v.nullable(failureDataSchema),
 	}),
@@ -97,7 +97,7 @@ export type PromptScan = Extract<MicroscopeEvent, { type: 'promptScan' }>;
 export type BehaviourScan = Extract<MicroscopeEvent, { type: 'behaviourScan' }>;
 export type Continuation = Extract<MicroscopeEvent, { type: 'continuation' }>;
 
-/** UTF-16 code units of what a continuation goes on from. */
+/** UTF-16 code units of what a continuation continues from. */
 export const longestPrefix = 4_000_000;
 
 export const microscopeCommandSchema = v.variant('type', [
@@ -105,7 +105,7 @@ export const microscopeCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('scanPrompt'), scan: count, split, ...inGroup, all: v.boolean() }),
 	v.object({ type: v.literal('scanBehaviours'), scan: count, split, all: v.boolean() }),
 	v.object({ type: v.literal('stopScan'), scan: count }),
-	/** The policy goes on from the rollout's prompt and this beginning of a completion. */
+	/** The policy continues from the rollout's prompt and this beginning of a completion. */
 	v.object({
 		type: v.literal('continueFrom'),
 		continuation: count,
@@ -163,7 +163,7 @@ export const microscopeRequests = {
 		}),
 		result: done,
 	},
-	/** How persons rated the completions of a group, the person of this window apart. */
+	/** How people rated the completions of a group, the person of this window apart. */
 	loadFeedback: {
 		params: v.object({ split, ...inGroup }),
 		result: v.object({
@@ -187,7 +187,7 @@ export const microscopeRequests = {
 	loadPreference: {
 		params: v.object({ a: placeSchema, b: placeSchema }),
 		result: v.object({
-			/** Two completions can be told apart where they answer one prompt. */
+			/** Two completions can be distinguished where they answer one prompt. */
 			samePrompt: v.boolean(),
 			choice: v.nullable(v.picklist(preferenceChoices)),
 		}),
@@ -196,7 +196,7 @@ export const microscopeRequests = {
 		params: v.object({ a: placeSchema, b: placeSchema, choice: v.nullable(v.picklist(preferenceChoices)) }),
 		result: done,
 	},
-	/** Asks the person for format and file, then writes. `rollouts`: these alone. False: the person thought better of it. */
+	/** Asks the person for format and file, then writes. `rollouts`: these alone. False: the user canceled. */
 	export: {
 		params: v.object({
 			split,
@@ -207,7 +207,7 @@ export const microscopeRequests = {
 		}),
 		result: v.object({ written: v.boolean() }),
 	},
-	/** Who would go on from a completion of a step; what to do when nobody can. */
+	/** Who would continue from a completion of a step; what to do when nobody can. */
 	policy: {
 		params: v.object({ step }),
 		result: v.object({

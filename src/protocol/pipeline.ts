@@ -48,7 +48,7 @@ export const stageStateSchema = v.looseObject({
 	round: v.optional(v.object({ of: v.string(), number: whole })),
 	/** Names of the stages that it waits for. */
 	after: v.array(v.string()),
-	/** Of its settings and of all that it reads, when it was begun. */
+	/** Of its settings and of all that it reads, when it was started. */
 	inputHash: v.nullable(sha256),
 	outputs: v.array(stageOutputSchema),
 	/** Times in seconds since the epoch. */

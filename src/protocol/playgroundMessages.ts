@@ -9,7 +9,7 @@ import { policySpecSchema } from './policySpec.ts';
 
 /** Of a question, a template, a system message, in characters. */
 export const longestQuestion = 200_000;
-/** Of one completion, in characters: what is longer is cut off, and generation ends. */
+/** Of one completion, in characters: what is longer is truncated, and generation ends. */
 export const longestCompletion = 400_000;
 export const mostSamples = 8;
 export const mostTokens = 32_768;
@@ -37,7 +37,7 @@ export const samplingSchema = v.object({
 });
 export type PlaygroundSampling = v.InferOutput<typeof samplingSchema>;
 
-/** How the question is put: by the policy's own template, as it stands, or by a text in which `{prompt}` stands for it. */
+/** How the question is put: by the policy's own template, as it stands, or by a text in which `{prompt}` replaces it. */
 export const templateChoiceSchema = v.variant('mode', [
 	v.object({ mode: v.literal('own') }),
 	v.object({ mode: v.literal('raw') }),
@@ -196,7 +196,7 @@ export const playgroundCommandSchema = v.variant('type', [
 		/** null: the policy's own. */
 		system: v.nullable(typed),
 	}),
-	/** Goes on from another token than the one that was taken. */
+	/** Continues from another token than the one that was taken. */
 	v.object({
 		type: v.literal('branch'),
 		...at,
@@ -219,7 +219,7 @@ export type PlaygroundCommand = v.InferOutput<typeof playgroundCommandSchema>;
 export const playgroundRequests = {
 	/** Holds the answers of an exchange against an expected one. */
 	check: { params: v.object({ exchange: whole, expected: typed }), result: v.object({}) },
-	/** Adds a completion to a file of cases; `saved` is false where the person thought better of it. */
+	/** Adds a completion to a file of cases; `saved` is false where the user canceled. */
 	saveCase: { params: v.object(at), result: v.object({ saved: v.boolean(), file: v.string() }) },
 	copy: { params: v.object({ ...at, as: v.picklist(['completion', 'api']) }), result: v.object({}) },
 } as const;
@@ -229,7 +229,7 @@ export const playgroundStateSchema = v.object({
 	form: v.object({
 		question: typed,
 		expected: typed,
-		/** As they stand in the fields; what is no number is found when one asks. */
+		/** As they are in the fields; what is not a number is found when one asks. */
 		fields: v.record(v.string(), v.pipe(v.string(), v.maxLength(40))),
 		mode: v.picklist(['own', 'raw', 'custom']),
 		template: typed,

@@ -73,7 +73,7 @@ export const answerSchema = v.variant('kind', [
 		kind: v.literal('hits'),
 		question: questionSchema,
 		hits: v.array(textHitSchema),
-		/** null: it goes on, or was cancelled. */
+		/** null: it continues, or was cancelled. */
 		end: v.nullable(searchEndSchema),
 	}),
 	v.object({ kind: v.literal('failure'), question: questionSchema, failure: failureDataSchema }),
@@ -109,7 +109,7 @@ export type QueryEvent = v.InferOutput<typeof queryEventSchema>;
 
 export const queryCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** The question of this number is not of interest any more. */
+	/** The question of this number is no longer of interest. */
 	v.object({ type: v.literal('cancel'), id: count }),
 	/** Asks for a folder with runs. */
 	v.object({ type: v.literal('addRuns') }),

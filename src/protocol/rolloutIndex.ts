@@ -3,7 +3,7 @@ import { rolloutSplits } from './rolloutSplit.ts';
 import { tableExports } from './tableExport.ts';
 
 /*
- * Messages between the index worker (src/rolloutIndex/main.ts, a process of its own) and who uses it: the extension, by JSON-RPC over
+ * Messages between the index worker (src/rolloutIndex/main.ts, its own process) and who uses it: the extension, by JSON-RPC over
  * the worker's channel. Requests can be cancelled; every one settles. The command line uses the same objects in process.
  */
 
@@ -41,7 +41,7 @@ export const indexStatusSchema = v.object({
 	index: v.picklist(['own', 'second', 'memory']),
 	/** Bytes on disk. */
 	bytes: count,
-	/** What a person should know: that the index was damaged and is made anew. */
+	/** What a person should know: that the index was damaged and is rebuilt. */
 	message: v.nullable(v.string()),
 });
 export type IndexStatus = v.InferOutput<typeof indexStatusSchema>;
@@ -116,12 +116,12 @@ export const textHitSchema = v.object({
 export type TextHit = v.InferOutput<typeof textHitSchema>;
 
 export const indexRequests = {
-	/** Which runs there are to know; those that are gone are dropped from the index. Indexing goes on by itself. */
+	/** Which runs there are to know; those that are gone are dropped from the index. Indexing continues by itself. */
 	setRuns: { params: v.object({ runs: v.array(v.string()) }), result: v.object({}) },
 	/** Where every known run stands, and what the index as a whole has to say. */
 	status: { params: v.object({}), result: indexStatusSchema },
 	/**
-	 * Resolves when a run is indexed as it is on disk now; progress comes as notifications meanwhile. A run that was not
+	 * Resolves when a run is indexed as it is on disk now; progress comes as notifications in the meantime. A run that was not
 	 * among those of `setRuns` is added. Cancelling stops the indexing of the run; what is done stays.
 	 */
 	index: { params: v.object({ run: v.string() }), result: indexProgressSchema },
@@ -208,13 +208,13 @@ export const indexRequests = {
 			complete: v.boolean(),
 			bytes: count,
 			millis: v.number(),
-			/** In words: rollouts on which the expression took too long, files that changed meanwhile. */
+			/** In words: rollouts on which the expression took too long, files that changed in the meantime. */
 			limits: v.array(v.string()),
 		}),
 	},
-	/** Stops indexing by itself, or lets it go on; a run that is asked for with `index` is indexed all the same. */
+	/** Stops indexing by itself, or lets it continue; a run that is asked for with `index` is indexed all the same. */
 	pause: { params: v.object({ paused: v.boolean() }), result: v.object({}) },
-	/** Forgets the index and makes it anew. */
+	/** Forgets the index and makes it again. */
 	rebuild: { params: v.object({}), result: v.object({}) },
 	/** The result of a statement as a file. */
 	export: {

@@ -91,7 +91,7 @@ export const stepFaultsSchema = v.object({
 export const tokenValues = ['logprob', 'entropy', 'ratio', 'kl', 'advantage'] as const;
 export type TokenValue = (typeof tokenValues)[number];
 
-/** A message of a prompt or completion with its parts told apart. */
+/** A message of a prompt or completion with its parts distinguished. */
 export const turnSchema = v.object({
 	role: v.string(),
 	name: v.nullable(v.string()),
@@ -156,7 +156,7 @@ export const placeSchema = v.object({ ...rollout, split: v.picklist(rolloutSplit
 export type Place = v.InferOutput<typeof placeSchema>;
 
 export const rolloutsEventSchema = v.variant('type', [
-	/** Complete: everything the webview needs to begin anew. */
+	/** Complete: everything the webview needs to start over. */
 	v.object({ type: v.literal('snapshot'), sequence: count, run: runHeaderSchema, steps: stepColumnsSchema }),
 	/** News since event `sequence - 1`: the steps that were added, or whose numbers changed. */
 	v.object({ type: v.literal('news'), sequence: count, run: runHeaderSchema, changed: stepColumnsSchema }),

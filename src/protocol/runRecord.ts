@@ -58,7 +58,7 @@ export const runRecordSchema = v.looseObject({
 	pause: v.optional(v.object({ message: v.string(), action: v.optional(v.string()), time: v.number() })),
 	/** Only of runs that an importer reads. */
 	foreign: v.optional(foreignRunSchema),
-	/** Tags and a note are the person's, not the engine's: they lie in annotations/. */
+	/** Tags and a note are the person's, not the engine's: they are in annotations/. */
 	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
 });
 export type RunRecord = v.InferOutput<typeof runRecordSchema>;

@@ -45,7 +45,7 @@ export interface ScoreError {
 	readonly kind: ScoreErrorKind;
 	readonly message: string;
 	readonly stack?: string;
-	/** Of the reward file, from 1: the innermost frame that lies in it. */
+	/** Of the reward file, from 1: the innermost frame that is in it. */
 	readonly line?: number;
 }
 

@@ -84,7 +84,7 @@ export const samplingSpecSchema = v.object({
 	tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(20)), 0),
 });
 
-/** A search as a person sets it up; a tree log keeps it, so that the search can go on. */
+/** A search as a person sets it up; a tree log keeps it, so that the search can continue. */
 export const searchSpecSchema = v.object({
 	policy: policySpecSchema,
 	strategy: text,

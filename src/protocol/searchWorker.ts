@@ -6,9 +6,9 @@ import { comparisonSpecSchema } from './strategyComparison.ts';
 import { searchBudgetSchema, treeEventSchema } from './treeLog.ts';
 
 /*
- * Messages between the search worker (src/search/main.ts, a process of its own, one a window) and the extension. A search is a
- * tree log; who wants to see one follows the file. The worker only starts them, ends them and lets them go on. It ends with the
- * window; a log that has no `end` can go on.
+ * Messages between the search worker (src/search/main.ts, its own process, one a window) and the extension. A search is a
+ * tree log; who wants to see one follows the file. The worker only starts them, ends them and lets them continue. It ends with the
+ * window; a log that has no `end` can continue.
  */
 
 const path = v.pipe(v.string(), v.minLength(1));
@@ -38,7 +38,7 @@ export type RunningSearch = v.InferOutput<typeof runningSearchSchema>;
 export const searchRequests = {
 	/** Begins a search; resolves when its log has its first lines. `log` must not exist. */
 	start: { params: v.object({ spec: searchSpecSchema, problem, log: path, keys, environment }), result: empty },
-	/** Lets the search of a log go on in the same file. */
+	/** Lets the search of a log continue in the same file. */
 	continue: {
 		params: v.object({
 			log: path,
@@ -47,11 +47,11 @@ export const searchRequests = {
 			budget: searchBudgetSchema,
 			action: v.variant('kind', [
 				v.object({ kind: v.literal('more') }),
-				/** The strategy goes on below this node alone. */
+				/** The strategy continues below this node alone. */
 				v.object({ kind: v.literal('branch'), node: id }),
 				/** A sibling of the node with a person's text, and on from there. */
 				v.object({ kind: v.literal('edit'), node: id, text: v.string() }),
-				/** A sibling that begins like the node up to a token, goes on with another one, and then with the policy. */
+				/** A sibling that begins like the node up to a token, continues with another one, and then with the policy. */
 				v.object({ kind: v.literal('force'), node: id, token: id, text: v.string() }),
 			]),
 			keys,
@@ -120,9 +120,9 @@ export type SearchParams<M extends SearchMethod> = v.InferInput<(typeof searchRe
 export type SearchResult<M extends SearchMethod> = v.InferOutput<(typeof searchRequests)[M]['result']>;
 
 export const searchNotifications = {
-	/** A search has begun, goes on, or has ended (with why it could not go on, when it failed). */
+	/** A search has started, continues, or has ended (with why it could not continue, when it failed). */
 	changed: v.object({ log: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
-	/** A comparison of strategies has begun, goes on, or has ended (with why, when it failed). */
+	/** A comparison of strategies has started, continues, or has ended (with why, when it failed). */
 	compared: v.object({ folder: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
 	log: v.object({ message: v.string() }),
 } as const;

@@ -17,7 +17,7 @@ export const strategiesEventSchema = v.variant('type', [
 		summary: comparisonSummarySchema,
 		/** A process works on it now; `own`: one of this window, which can stop it. */
 		running: v.picklist(['own', 'other', 'no']),
-		/** It can go on (trusted workspace, not whole); a text: why not. */
+		/** It can continue (trusted workspace, not whole); a text: why not. */
 		canGoOn: v.union([v.literal(true), v.string()]),
 	}),
 	/** There is nothing to show, and why. */

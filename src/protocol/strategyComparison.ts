@@ -106,7 +106,7 @@ export type ComparisonSpecInput = v.InferInput<typeof comparisonSpecSchema>;
 export const comparisonFileSchema = v.object({
 	format: v.number(),
 	spec: comparisonSpecSchema,
-	/** Of the problems: going on with others would mix two comparisons. */
+	/** Of the problems: continuing with others would mix two comparisons. */
 	problemsHash: text,
 	/** Unix seconds. */
 	created: v.number(),
@@ -130,7 +130,7 @@ export const sampleResultSchema = v.object({
 	correct,
 	/** Number of its answer's class within the problem; null: it states none. */
 	class: v.nullable(whole),
-	/** It has come to its end. */
+	/** It has finished. */
 	final: v.boolean(),
 	tokens: v.number(),
 	/** By the scorers that choose among samples, in the order in which strategies name them. */

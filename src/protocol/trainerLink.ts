@@ -10,7 +10,7 @@ import { rolloutLineSchema } from './rolloutLine.ts';
  * JSON-RPC 2.0 with Content-Length framing over a local socket. Only the trainer asks; the driver answers when what was
  * asked for has happened (what is written of an update may still be on its way to the disk). So the trainer needs no
  * thread that listens, and what the driver wants (a checkpoint, an evaluation,
- * completions for a client) stands in its answers as orders. Of several training processes rank 0 alone speaks.
+ * completions for a client) is in its answers as orders. Of several training processes rank 0 alone speaks.
  */
 export const trainerLinkVersion = 1;
 
@@ -56,7 +56,7 @@ export const assignmentSchema = v.object({
 	recipe: v.nullable(unknownRecord),
 	/** Columns of rewards in their order. `file`: the run's own copy, absolute; null: a built-in reward. */
 	columns: v.array(v.object({ name: v.string(), weight: v.number(), file: v.nullable(v.string()) })),
-	/** Where to go on; null: at the beginning of the recipe. */
+	/** Where to continue; null: at the beginning of the recipe. */
 	resume: v.nullable(
 		v.object({
 			/** Folder of the checkpoint, complete and checked. */
@@ -66,8 +66,8 @@ export const assignmentSchema = v.object({
 			/** `trainer` of what `checkpoint` orders answered. */
 			state: unknownRecord,
 			/**
-			 * Of the same run: everything goes on bit for bit. false: a new run that branches off; its recipe may be another
-			 * one, so what does not fit it any more (data order, the optimizer of other parameters) begins anew. A checkpoint
+			 * Of the same run: everything continues bit for bit. false: a new run that branches off; its recipe may be another
+			 * one, so what does not fit it any more (data order, the optimizer of other parameters) starts over. A checkpoint
 			 * of the embedded engine comes with an empty `state`.
 			 */
 			sameRun: v.boolean(),
@@ -94,7 +94,7 @@ export type Assignment = v.InferOutput<typeof assignmentSchema>;
 
 /** What the driver wants at a gate. Each with an `id` is answered in the next `run/orders`. */
 export const orderSchema = v.variant('do', [
-	/** Go on training; ends the exchange. `hyperparameters`: those in force now. */
+	/** Continue training; ends the exchange. `hyperparameters`: those in force now. */
 	v.object({ do: v.literal('continue'), hyperparameters: hyperparametersSchema }),
 	/** Nothing yet (the run is paused): tell the other ranks, and ask again at once. */
 	v.object({ do: v.literal('wait') }),
@@ -284,7 +284,7 @@ export const trainerLinkMethods = {
 			metrics: scalars,
 		}),
 	},
-	/** A stage begins, or goes on after a resume, before its next update. `step`: updates of this stage that are done. */
+	/** A stage begins, or continues after a resume, before its next update. `step`: updates of this stage that are done. */
 	stage: {
 		params: v.object({ index: whole, type: v.string(), step: whole }),
 		result: orders,
@@ -309,7 +309,7 @@ export const trainerLinkMethods = {
 		params: v.object({
 			answers: v.array(orderAnswerSchema),
 			/**
-			 * The trainer cannot go on, but everything is as at the last gate: the driver may want a checkpoint of that step
+			 * The trainer cannot continue, but everything is as at the last gate: the driver may want a checkpoint of that step
 			 * before the `fault`, and ends the exchange by `stop`.
 			 */
 			failing: v.optional(v.boolean()),
@@ -320,7 +320,7 @@ export const trainerLinkMethods = {
 		params: v.object({ level: v.picklist(alertLevels), message: v.string() }),
 		result: v.object({}),
 	},
-	/** Why it cannot go on; its last words. Where a checkpoint can still be written, it has asked for orders before. */
+	/** Why it cannot continue; its last words. Where a checkpoint can still be written, it has asked for orders before. */
 	fault: {
 		params: v.object({
 			reason: v.string(),

@@ -68,7 +68,7 @@ export const transcriptRequests = {
 	/** The text from a position on. Fails with `mismatch` when the version is not the present one. */
 	loadText: {
 		params: v.object({ version: count, from: count }),
-		/** `next` is where it goes on; null: it is whole. */
+		/** `next` is where it continues; null: it is whole. */
 		result: v.object({ text: v.string(), next: v.nullable(count) }),
 	},
 } as const;

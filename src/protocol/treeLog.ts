@@ -3,7 +3,7 @@ import * as v from 'valibot';
 /*
  * The log of a search: one event a line, in the order in which things happened, complete enough that the tree at any moment
  * follows from the lines up to it. Nodes are numbered from 0 in the order of their events; node 0 is the problem.
- * After `end` a search may go on: `resume`, more events, another `end`.
+ * After `end` a search may continue: `resume`, more events, another `end`.
  */
 
 export const treeLogFormat = 1;
@@ -12,7 +12,7 @@ const id = v.pipe(v.number(), v.integer(), v.minValue(0));
 const ids = v.array(id);
 const numbers = v.array(v.nullable(v.number()));
 const text = v.string();
-/** Seconds since the start of the search; it goes on where it was after a `resume`. */
+/** Seconds since the start of the search; it continues where it was after a `resume`. */
 const at = v.number();
 
 /** What a node is. Strategies of plain trees use `problem`, `thought` and `answer` alone. */
@@ -20,7 +20,7 @@ export const nodeRoles = [
 	'problem',
 	/** A step of reasoning. */
 	'thought',
-	/** A completion that has come to its end. */
+	/** A completion that has finished. */
 	'answer',
 	/** A whole attempt that is to be revised. */
 	'draft',
@@ -102,7 +102,7 @@ export const treeEventSchema = v.variant('t', [
 		structure: v.optional(v.picklist(['chain', 'tree', 'graph']), 'tree'),
 		/** Who wrote the search, when it was another program: the name of its format. */
 		foreign: v.optional(text),
-		/** All that is needed to go on: the search's specification (src/protocol/searchSpec.ts). */
+		/** All that is needed to continue: the search's specification (src/protocol/searchSpec.ts). */
 		spec: v.optional(v.unknown()),
 		/** That this user began it with this specification (src/runs/searchSeal.ts). */
 		seal: v.optional(text),
@@ -131,7 +131,7 @@ export const treeEventSchema = v.variant('t', [
 		/** Nats, mean over its tokens. */
 		entropy: v.optional(v.nullable(v.number())),
 		/**
-		 * Its text stands for itself and does not go on from its first parent's. So do those of drafts, critiques, revisions,
+		 * Its text stands for itself and does not continue from its first parent's. So do those of drafts, critiques, revisions,
 		 * aggregates and subproblems.
 		 */
 		fresh: v.optional(v.boolean()),
@@ -159,7 +159,7 @@ export const treeEventSchema = v.variant('t', [
 		partial: v.optional(v.boolean(), false),
 	}),
 	v.looseObject({ t: v.literal('score'), at, id, scorer: text, value: v.nullable(v.number()), note: v.optional(text) }),
-	/** What the strategy goes on with: the way from the root to it. */
+	/** What the strategy continues with: the way from the root to it. */
 	v.looseObject({
 		t: v.literal('select'),
 		at,
@@ -226,7 +226,7 @@ export const treeEventSchema = v.variant('t', [
 		at,
 		/** What may be used from here on, whatever was used before. */
 		budget: v.optional(searchBudgetSchema, {}),
-		/** `more`: the strategy goes on; `branch`: from `node` alone; `edit`, `force`: likewise, after a person's node. */
+		/** `more`: the strategy continues; `branch`: from `node` alone; `edit`, `force`: also, after a person's node. */
 		action: v.picklist(['more', 'branch', 'edit', 'force']),
 		node: v.optional(v.nullable(id), null),
 		strategy: v.optional(text),

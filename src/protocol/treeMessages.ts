@@ -3,7 +3,7 @@ import { searchBudgetSchema } from './treeLog.ts';
 
 /*
  * Messages between the tree view (webview/tree) and the extension. The view holds the events and makes its tree of them; the
- * extension follows the log. Texts of nodes are cut in what it sends (`cut`), and asked for when a node is looked at.
+ * extension follows the log. Texts of nodes are cut in what it sends (`cut`), and asked for when a node is inspected.
  */
 
 const id = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -21,14 +21,14 @@ export const treeSourceSchema = v.object({
 	faults: v.array(v.string()),
 	/** A search writes to it now. */
 	running: v.boolean(),
-	/** It can go on (own log, trusted workspace), with what it was begun with; null: why not, in words. */
+	/** It can continue (own log, trusted workspace), with what it was started with; null: why not, in words. */
 	canGoOn: v.union([v.literal(true), v.string()]),
 });
 export type TreeSource = v.InferOutput<typeof treeSourceSchema>;
 
 /** Extension -> view. */
 export const treeViewEventSchema = v.variant('type', [
-	/** Begins anew: all that was sent before is forgotten. `side`: the tree itself, or the one that it is compared with. */
+	/** Begins again: all that was sent before is forgotten. `side`: the tree itself, or the one that it is compared with. */
 	v.object({
 		type: v.literal('open'),
 		side: v.picklist(['main', 'other']),

@@ -187,11 +187,11 @@ export const resultContentSchema = v.variant('view', [
 export type ResultContent = v.InferOutput<typeof resultContentSchema>;
 
 export const resultEventSchema = v.variant('type', [
-	/** Complete: everything the webview needs to begin anew. */
+	/** Complete: everything the webview needs to start over. */
 	v.object({
 		type: v.literal('snapshot'),
 		place: resultPlaceSchema,
-		/** The file for people, relative to the workspace where it lies in one. */
+		/** The file for people, relative to the workspace where it is in one. */
 		fileLabel: v.string(),
 		status: resultStatusSchema,
 		/** null: there is no result. */
@@ -205,7 +205,7 @@ const row = { result: count, index: count };
 
 export const resultCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Makes the result anew: verifies, audits or compares again. */
+	/** Makes the result again: verifies, audits or compares again. */
 	v.object({ type: v.literal('again') }),
 	v.object({ type: v.literal('cancel') }),
 	v.object({ type: v.literal('choosePart'), part: resultPartSchema }),

@@ -16,7 +16,7 @@ const largestCases = 16 << 20;
 
 /**
  * Adds a labeled case to the end of a file of cases (NAME.cases.jsonl), which need not be there yet. Fails with `invalid` for
- * what is no regular file or has no room, `denied`, `full`.
+ * what is not a regular file or has no room, `denied`, `full`.
  */
 export async function appendCase(file: string, made: RewardCase): Promise<AddedCase> {
 	const { before, bytes } = await withFile(file, async (handle) => {

@@ -11,12 +11,12 @@ export interface CasesFile extends ParsedCases {
 	readonly file: string;
 }
 
-/** "rewards/brevity.reward.py" -> "rewards/brevity.cases.jsonl": the labeled cases lie beside the reward. */
+/** "rewards/brevity.reward.py" -> "rewards/brevity.cases.jsonl": the labeled cases are next to the reward. */
 export function casesPath(rewardFile: string): string {
 	return join(dirname(rewardFile), `${basename(rewardFile).replace(/(?:\.reward)?\.[^.]+$/, '')}.cases.jsonl`);
 }
 
-/** The labeled cases of a file. Fails with `missing`, `denied`, or `invalid` for what is no file of cases. */
+/** The labeled cases of a file. Fails with `missing`, `denied`, or `invalid` for what is not a file of cases. */
 export async function readCases(file: string): Promise<CasesFile> {
 	const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read the cases ${file}`);

@@ -17,7 +17,7 @@ export function createCodeTests(entry: RewardEntry<'code-tests'>, find: () => Pr
 	let found: Promise<Sandbox> | undefined;
 	const sandbox = () => {
 		found ??= find().catch((error: unknown) => {
-			// It may be installed meanwhile.
+			// It may be installed in the meantime.
 			found = undefined;
 			throw error;
 		});

@@ -14,7 +14,7 @@ import type { RewardRunner } from './rewardRunner.ts';
 
 /** One side of a comparison. */
 export type ComparedSide =
-	/** A reward that scores the rollouts anew. `label`: "HEAD", "working copy", "rewards/a.reward.py". */
+	/** A reward that scores the rollouts again. `label`: "HEAD", "working copy", "rewards/a.reward.py". */
 	| { readonly label: string; readonly runner: RewardRunner; readonly reward: string }
 	/** The recorded values of the run's rewards under these weights; a reward that is not named has its recipe's weight. */
 	| { readonly weights: Readonly<Record<string, number>> };

@@ -37,7 +37,7 @@ export interface RecipeScorers {
 	readonly scorers: readonly RewardScorer[];
 	/** The accuracy of evaluations: the recipe's own, or the built-in one where the recipe has none. */
 	readonly accuracy: RewardScorer;
-	/** Processes are started anew before the next batch. */
+	/** Processes are restarted before the next batch. */
 	reload(): void;
 	dispose(): void;
 }

@@ -133,14 +133,14 @@ function scatteredLines(
 ): DatasetLines['read'] {
 	const random = Random.of(seed, 'places');
 	const span = size - limits.chunk;
-	// The head too: it shows what the file is even if the rest holds no short lines.
+	// The head too: it shows what the file is even if the rest contains no short lines.
 	const places = [0, ...Array.from({ length: limits.places - 1 }, () => Math.floor(random.next() * span))];
 	const queues: DatasetLine[][] = [];
 	let next = 0;
 	const fill = async (offset: number) => {
 		const bytes = await readAt(handle, offset, limits.chunk);
 		const lines: DatasetLine[] = [];
-		// What stands before the first line break is the rest of a line, but in the head.
+		// What comes before the first line break is the rest of a line, but in the head.
 		let start = offset === 0 ? 0 : bytes.indexOf(newline) + 1;
 		for (let end = bytes.indexOf(newline, start); end >= 0; end = bytes.indexOf(newline, start)) {
 			const number = offset === 0 ? lines.length + 1 : null;

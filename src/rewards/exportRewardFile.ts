@@ -65,7 +65,7 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 	return exportReward(target, { source, file: basename(file), facts, names, weights, answer, think, conversational });
 }
 
-/** Writes an adapter where only an earlier one may lie. Fails with `exists`. */
+/** Writes an adapter where only an earlier one may be. Fails with `exists`. */
 export async function writeAdapter(path: string, text: string): Promise<void> {
 	const old = await readNamed(path).catch((error: unknown) => {
 		if (Failure.from(error).reason === 'missing') return null;

@@ -120,7 +120,7 @@ function parseTree(output: Buffer): Blob[] {
 	return blobs;
 }
 
-/** What a reward may import: sources, and whatever lies in its folder; the nearest first, up to the limits. */
+/** What a reward may import: sources, and whatever is in its folder; the nearest first, up to the limits. */
 function chooseBlobs(blobs: readonly Blob[], entry: string): Blob[] {
 	const own = dirname(entry);
 	const distance = (path: string) => {

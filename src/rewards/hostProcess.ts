@@ -191,7 +191,7 @@ export class HostProcess {
 		return await this.ended;
 	}
 
-	/** The connection is gone: the process is about to end and how says more, or it has closed its end and is of no use. */
+	/** The connection is gone: the process is about to end and how says more, or it has closed its end and is not useful. */
 	async #broken(): Promise<HostEnd> {
 		const end = await Promise.race([this.ended, new Promise<null>((resolve) => setTimeout(resolve, lastMs, null))]);
 		return end ?? (await this.kill(new HostEnd('exited', 'The connection to the reward host was lost')));

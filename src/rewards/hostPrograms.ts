@@ -66,7 +66,7 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 		async place() {
 			const target = join(await runtimeFolder(), name);
 			const inTarget = (path: string) => join(target, path.slice(dirname(main).length));
-			// The runtime folder may be swept while a long run goes on, so each start looks.
+			// The runtime folder may be swept while a long run continues, so each start looks.
 			for (const path of files.keys()) {
 				if (!(await isFile(inTarget(path)))) {
 					await write(
@@ -76,7 +76,7 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 					break;
 				}
 			}
-			// A Node program is an ES module whatever folder it lies in.
+			// A Node program is an ES module whatever folder it is in.
 			return inTarget(main);
 		},
 	};

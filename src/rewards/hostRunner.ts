@@ -23,7 +23,7 @@ import type { RewardLimits, RewardRunner, RewardSource, RunnerScore, ScoreOption
 
 /** Where a runner gets its processes from. */
 export interface HostSupply {
-	/** An empty host. Fails with `missing` when the program is not there. */
+	/** An empty host. Fails with `missing` when the program does not exist. */
 	take(language: HostLanguage, limits: RewardLimits): Promise<HostProcess>;
 	/** Environment that only built-in rewards get. */
 	readonly secrets: Readonly<Record<string, string>>;

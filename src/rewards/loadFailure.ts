@@ -15,7 +15,7 @@ export class LoadFailure extends Failure {
 	/** Frames of user code, innermost last for Python, first for JavaScript. */
 	readonly frames?: string;
 
-	/** @param rewardFile to blame when the host names no file */
+	/** @param rewardFile to blame when the host does not name a file */
 	constructor(data: LoadFailureData, rewardFile: string) {
 		const file = data.file ?? rewardFile;
 		const place = data.line === undefined ? basename(file) : `${basename(file)}:${data.line}`;

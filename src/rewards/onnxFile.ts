@@ -40,7 +40,7 @@ interface ExternalData {
 
 /**
  * Fails with `invalid` for a file that is no ONNX model or would have onnxruntime read files outside its folder, allocate far
- * more than it holds, or recurse without end; with `missing` where its external data are not there.
+ * more than it holds, or recurse without end; with `missing` where its external data do not exist.
  */
 export async function checkOnnxFile(path: string): Promise<void> {
 	const handle = await openNamed(path, `The model ${path}`);
@@ -102,7 +102,7 @@ async function checkExternal(path: string, external: readonly ExternalData[]): P
 	if (taken > most) throw refused(path, 'its tensors overlap in its external data');
 }
 
-/** Size of a file of external data, which lies in the model's folder and is no link that leads out of it. */
+/** Size of a file of external data, which is in the model's folder and is not a link that leads out of it. */
 async function sizeInside(path: string, folder: string, location: string): Promise<number> {
 	const outside = () => refused(path, `its external data ${shown(location)} are outside its folder`);
 	const parts = location.split(/[\\/]/);

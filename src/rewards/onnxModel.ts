@@ -24,7 +24,7 @@ async function importRuntime(): Promise<typeof Ort> {
 	return module.default ?? module;
 }
 
-/** As the engine does, and for the same reason: the library reports to its maker unless this stands before it is loaded. */
+/** As the engine does, and for the same reason: the library reports to its maker unless this comes before it is loaded. */
 async function loadRuntime(): Promise<typeof Ort> {
 	process.env.ORT_DISABLE_TELEMETRY = '1';
 	try {

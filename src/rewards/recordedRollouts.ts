@@ -64,7 +64,7 @@ interface StepRead {
 /** Read and parsed at once, so that nothing else waits long. */
 const portion = 64 << 10;
 
-/** Tokens are most of a line and of no use here: they are not looked at. */
+/** Tokens are most of a line and not useful here: they are not inspected. */
 function withoutTokens(value: unknown): unknown {
 	if (typeof value !== 'object' || value === null) return value;
 	const { tokens: _, ...line } = value as Record<string, unknown>;

@@ -23,7 +23,7 @@ export interface RewardHostsOptions {
 	readonly limits?: Partial<RewardLimits>;
 	/** Keep a started host ready per language that is open, so that a reload does not wait for a cold start (editors). */
 	readonly spares?: boolean;
-	/** Load a file anew when it, or a local file that it imports, has changed (editors). Default: never. */
+	/** Reload a file when it, or a local file that it imports, has changed (editors). Default: never. */
 	readonly reloadOnChange?: boolean;
 	/** Load so that line coverage can be asked for at any time without another load (editors). */
 	readonly coverage?: boolean;
@@ -54,7 +54,7 @@ export class RewardHosts extends Disposable {
 			take: (language, limits) => this.#take(language, limits),
 			secrets: {
 				...(keys === undefined ? {} : { REASONING_LAB_API_KEYS: keys }),
-				// Native packages lie beside the programs, not beside their copies.
+				// Native packages are next to the programs, not beside their copies.
 				REASONING_LAB_PROGRAMS: options.folder,
 			},
 			reloadOnChange: options.reloadOnChange ?? false,

@@ -63,7 +63,7 @@ export interface RewardRunner {
 	 * the file cannot be loaded or no program runs it (as `describe`).
 	 */
 	score(reward: string, rows: readonly ScoreRow[], options?: ScoreOptions): Promise<RunnerScore>;
-	/** The files have changed: the next `describe` or `score` loads them anew, in another process. */
+	/** The files have changed: the next `describe` or `score` reloads them, in another process. */
 	reload(): void;
 	dispose(): void;
 }

@@ -107,7 +107,7 @@ export class RewardVerifier {
 		return plan;
 	}
 
-	/** A recipe or a dataset has come or gone: the next plan is made anew. */
+	/** A recipe or a dataset has come or gone: the next plan is rebuilt. */
 	forget(): void {
 		this.#plans.clear();
 	}

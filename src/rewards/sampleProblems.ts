@@ -97,7 +97,7 @@ function readRow({ text, line, offset }: DatasetLine, data: FileData): Read {
 	};
 }
 
-/** Lines that are looked at for one problem with an answer. */
+/** Lines that are inspected for one problem with an answer. */
 const patience = 5;
 
 async function ofFile(data: FileData, described: string, options: SampleOptions): Promise<ProblemSample> {

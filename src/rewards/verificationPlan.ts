@@ -59,7 +59,7 @@ export const planDefaults = { rows: 200, wrong: 4, seed: 1 } as const;
 
 /**
  * Reads the rows that a reward file is verified on. Missing data is a remark; it fails only for what was asked for by name:
- * a run without rollouts, a cases file that is not there, a dataset given by a person that does not exist.
+ * a run without rollouts, a cases file that is missing, a dataset given by a person that does not exist.
  */
 export async function planVerification(request: PlanRequest): Promise<VerificationPlan> {
 	const { file, what, signal } = request;

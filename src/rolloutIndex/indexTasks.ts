@@ -8,7 +8,7 @@ export interface LineRange {
 	readonly file: string;
 	readonly from: number;
 	readonly to: number;
-	/** Bytes of the file that are looked at. */
+	/** Bytes of the file that are inspected. */
 	readonly size: number;
 }
 
@@ -24,7 +24,7 @@ export interface Pattern {
 	/** Source of an expression; plain text is escaped. */
 	readonly source: string;
 	readonly flags: string;
-	/** A record without any of these bytes holds no match; null: every record is looked at. */
+	/** A record without any of these bytes contains no match; null: every record is inspected. */
 	readonly literals: readonly LiteralBytes[] | null;
 }
 
@@ -44,7 +44,7 @@ export type IndexTask =
 			readonly limit: number;
 			/** Offsets of the records that count, ascending; null: all. */
 			readonly only: Float64Array | null;
-			/** Where a search that was ended goes on: behind this record. */
+			/** Where a search that was ended continues: behind this record. */
 			readonly after: number;
 			/** Records on which the expression takes too long. */
 			readonly skip: readonly number[];
@@ -56,7 +56,7 @@ export type IndexTask =
 			readonly limit: number;
 			/** `group index` of those that count; null: all. */
 			readonly only: ReadonlySet<string> | null;
-			/** Where a search that was ended goes on: behind this rollout of the step, counted from 1. */
+			/** Where a search that was ended continues: behind this rollout of the step, counted from 1. */
 			readonly after: number;
 			readonly skip: readonly number[];
 	  };
@@ -90,7 +90,7 @@ export interface SearchResult {
 	readonly unread: number;
 }
 
-/** What a thread says of a task. A `batch` or `hits` waits for `next` before the task goes on. */
+/** What a thread says of a task. A `batch` or `hits` waits for `next` before the task continues. */
 export type IndexReport =
 	| { readonly kind: 'batch'; readonly batch: RowBatch }
 	| { readonly kind: 'hits'; readonly hits: readonly FoundHit[]; readonly place: number }

@@ -33,7 +33,7 @@ interface PartWrite {
 	readonly overlaps: boolean;
 }
 
-/** The stamp of a part that is not whole yet: no file has it, so it is read anew. */
+/** The stamp of a part that is not whole yet: no file has it, so it is read again. */
 export const unfinished = '';
 
 const rowsPerTransaction = 30_000;

@@ -16,7 +16,7 @@ export interface OpenedIndex {
 }
 
 export interface OpenIndexOptions {
-	/** Folder of the index, made when it is not there; null: in memory. */
+	/** Folder of the index, made if it does not exist; null: in memory. */
 	readonly storage: string | null;
 	readonly memoryMb: number;
 	readonly threads: number;
@@ -29,7 +29,7 @@ const spillMb = 4096;
 /**
  * Opens the index of a workspace, or makes it. DuckDB lets one process have a file: while another window has it, this one
  * takes the next name and builds its own, which goes when it is closed. A file that is damaged, or of another version, is
- * made anew: the index holds nothing that the runs do not.
+ * rebuilt: the index holds nothing that the runs do not.
  */
 export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions): Promise<OpenedIndex> {
 	if (storage === null) return await inMemory(memoryMb, threads, null);

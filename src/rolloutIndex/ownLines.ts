@@ -30,7 +30,7 @@ export function* linesOf(
 	chunkBytes = 2 << 20,
 ): Generator<ByteLine> {
 	let buffer = Buffer.allocUnsafe(chunkBytes);
-	/** Bytes of the file from `base` on stand in the buffer up to `filled`. */
+	/** Bytes of the file from `base` on are in the buffer up to `filled`. */
 	let base = from;
 	let filled = 0;
 	let start = 0;

@@ -73,7 +73,7 @@ class Parser {
 				continue;
 			}
 			if (part.kind === 'text' && least > 0) {
-				// "ab+c": the first b stands behind the a, the last one before the c.
+				// "ab+c": the first b comes after the a, the last one before the c.
 				text += part.text;
 				end();
 				text = part.text;
@@ -130,7 +130,7 @@ class Parser {
 		}
 		const texts = this.alternatives();
 		if (!this.#take(')')) this.failed = true;
-		// What is looked ahead for need not lie in the match itself, but it is in the text.
+		// What is looked ahead for need not be in the match itself, but it is in the text.
 		if (empty) return counts && texts !== null ? { kind: 'holds', texts } : { kind: 'empty' };
 		return { kind: 'holds', texts };
 	}

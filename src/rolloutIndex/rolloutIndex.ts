@@ -33,7 +33,7 @@ export interface RolloutIndexOptions {
 	readonly memoryMb?: number;
 	/** Of the process, in MB: a statement that drives it beyond is stopped. */
 	readonly processMb?: number;
-	/** How often runs are looked at for news, in ms; 0: only when asked. */
+	/** How often runs are inspected for news, in ms; 0: only when asked. */
 	readonly lookEveryMs?: number;
 }
 
@@ -52,7 +52,7 @@ interface Known {
 }
 
 const defaultTimeoutMs = 30_000;
-/** Runs that nobody writes to any more are looked at this much more seldom. */
+/** Runs that nobody writes to any more are inspected this much more seldom. */
 const restingFactor = 12;
 
 /** The index of the runs of one workspace, and everything that is asked of it. Ends with `close`. */
@@ -132,8 +132,8 @@ export class RolloutIndex extends Disposable {
 		const cancel = () => run.stop.abort();
 		signal?.addEventListener('abort', cancel, { once: true });
 		try {
-			// What is under way may have begun before the last change: once more, which is quick where nothing changed. What
-			// only waits is asked for anew, so that it comes first.
+			// What is under way may have started before the last change: once more, which is quick where nothing changed. What
+			// only waits is asked for again, so that it comes first.
 			if (run.work !== null && run.progress.state === 'indexing') await run.work.catch(() => undefined);
 			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 			await this.#update(run, true);
@@ -291,7 +291,7 @@ export class RolloutIndex extends Disposable {
 		return { ...outcome, limits: [...outcome.limits], millis: performance.now() - start };
 	}
 
-	/** Stops indexing by itself, or lets it go on. */
+	/** Stops indexing by itself, or lets it continue. */
 	pause(paused: boolean): void {
 		this.#paused = paused;
 		for (const run of this.#runs.values()) {

@@ -10,7 +10,7 @@ const bigints: ReadonlySet<Column> = new Set(['group_id', 'index', 'byte_offset'
 
 const largestInteger = 2 ** 31 - 1;
 
-/** Of a column of numbers the values that DuckDB takes; what is no number is NULL. */
+/** Of a column of numbers the values that DuckDB takes; what is not a number is NULL. */
 function valuesOf(column: Column, numbers: Float64Array): SqlValue[] {
 	const values = new Array<SqlValue>(numbers.length);
 	const convert = booleans.has(column)

@@ -42,7 +42,7 @@ export class RunIndexer {
 		this.#threads = threads;
 	}
 
-	/** Fails with `cancelled`; then what was read stays, and the next call goes on from there. */
+	/** Fails with `cancelled`; then what was read stays, and the next call continues from there. */
 	async index(folder: string, listener: IndexSteps, signal: AbortSignal): Promise<IndexedRun> {
 		const content = await openRun(folder);
 		const { record, status } = await runStateOf(() => content.record());
@@ -120,7 +120,7 @@ export class RunIndexer {
 		});
 	}
 
-	/** The run's row; another format or an earlier attempt's numbers: everything is read anew. */
+	/** The run's row; another format or an earlier attempt's numbers: everything is read again. */
 	async #keep(
 		folder: string,
 		content: RunContent,
@@ -250,7 +250,7 @@ export class RunIndexer {
 					)
 				: await this.#pieces(content.folder, file, from, part.bytes, take, signal, (bytes) => read(bytes, 0));
 		if (file === null) read(1, 0);
-		// Its own stamp was made before it was read: what is written meanwhile changes it, and is read the next time.
+		// Its own stamp was made before it was read: what is written in the meantime changes it, and is read the next time.
 		const tail = file === null ? '' : await tailHash(content.folder, file, result.end).catch(() => 'gone');
 		await put(result, tail);
 		return { ...result, skipped: result.skipped + (continues ? before.skipped : 0) };
@@ -370,7 +370,7 @@ function nameOf({ split, step }: Pick<RunPart, 'split' | 'step'>): string {
 	return `${split} ${step}`;
 }
 
-/** Where reading goes on in a file that was appended to; 0: it is another file, or not what it was. */
+/** Where reading continues in a file that was appended to; 0: it is another file, or not what it was. */
 async function continuation(folder: string, file: string, part: RunPart, before: KnownPart): Promise<number> {
 	if (before.stamp === unfinished || before.indexed === 0 || before.tail === '') return 0;
 	if (!sameFile(before.stamp, part.stamp) || part.bytes < before.indexed) return 0;

@@ -62,7 +62,7 @@ async function ownParts(folder: string, signal?: AbortSignalLike): Promise<RunPa
 	return parts;
 }
 
-/** Of a regular file; null: it is not there. */
+/** Of a regular file; null: it does not exist. */
 export async function fileStamp(
 	folder: string,
 	file: string,
@@ -78,7 +78,7 @@ export function sameFile(a: string, b: string): boolean {
 	return identity(a) === identity(b);
 }
 
-/** Of the bytes of a file that end at a position: tells whether what was read is still what stands there. */
+/** Of the bytes of a file that end at a position: tells whether what was read is still what is there. */
 export async function tailHash(folder: string, file: string, position: number): Promise<string> {
 	const handle = await openRegular(folder, file);
 	try {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Connection } from './duckdb.ts';
 
-/** What changes the rows: raised when texts are counted differently, so that indexes are made anew. */
+/** What changes the rows: raised when texts are counted differently, so that indexes are rebuilt. */
 const rowsVersion = 2;
 
 const tables = `

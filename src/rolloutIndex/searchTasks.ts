@@ -21,7 +21,7 @@ export type Watch = Float64Array;
 
 /**
  * The texts of a completion that are searched, each by itself: of messages their contents, thinking and calls. None of them
- * is put together from parts, so that what is found stands in the record as it is.
+ * is put together from parts, so that what is found is in the record as it is.
  */
 function textsOf(completion: RolloutLine['completion']): string[] {
 	if (typeof completion === 'string') return [completion];

@@ -157,7 +157,7 @@ export async function searchTexts(
 				break;
 			} catch (error) {
 				if (error instanceof SlowMatch) {
-					// The thread has taken along what it had found since it last told: that is looked at again.
+					// The thread has taken along what it had found since it last told: that is inspected again.
 					skip.push(error.place);
 					if (++slow < mostSlow) continue;
 					stop.abort();

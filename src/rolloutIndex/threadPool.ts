@@ -169,7 +169,7 @@ class Thread {
 						.then(() => (signal?.aborted ? undefined : listener.report(report)))
 						.then(
 							() => this.#send({ kind: 'next' }),
-							// Who listens has failed: the task is of no use any more.
+							// Who listens has failed: the task is no longer useful.
 							(error: unknown) => {
 								this.#report = (last) => {
 									if (last.kind !== 'batch' && last.kind !== 'hits') settle(() => job.reject(error));

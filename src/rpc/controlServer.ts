@@ -37,7 +37,7 @@ export interface ControlServerOptions {
 	readonly serving: boolean;
 	/** A method without a handler is answered with `unsupported`. */
 	readonly handlers: ControlHandlers;
-	/** What else it can do, beside the methods that it has handlers for; asked anew for each client. */
+	/** What else it can do, beside the methods that it has handlers for; asked again for each client. */
 	extensions?(): readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Waits; a signal that fires, or has fired, ends it at once. Who must not go on then asks the signal. */
+/** Waits; a signal that fires, or has fired, ends it at once. Who must not continue then asks the signal. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {
 		if (signal?.aborted) {

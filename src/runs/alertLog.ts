@@ -19,7 +19,7 @@ export interface AlertState {
 	readonly alerts: readonly Alert[];
 	/** Ids that a person dismissed. */
 	readonly dismissed: ReadonlySet<string>;
-	/** Which state of the run the alerts are complete for; null: none, or it is being looked at. */
+	/** Which state of the run the alerts are complete for; null: none, or it is being inspected. */
 	readonly of: string | null;
 	/** How much of the run there was to look at, with `of`. */
 	readonly extent: DiagnosisExtent | null;
@@ -32,7 +32,7 @@ export interface DiagnosisExtent {
 	readonly unsampled: number;
 }
 
-/** The state of a run that has ended, for `AlertState.of`: it changes when the run goes on. @param rules their version */
+/** The state of a run that has ended, for `AlertState.of`: it changes when the run continues. @param rules their version */
 export function diagnosedState(record: AnyRunRecord, lastStep: number | null, rules: string): string {
 	return `${record.id} ${record.attempt} ${lastStep} ${rules}`;
 }
@@ -68,7 +68,7 @@ export class AlertLog {
 	/**
 	 * Makes the file say these alerts, and nothing else of the lab's.
 	 * @param time seconds since the epoch
-	 * @param of the state of the run that they are complete for; null: it goes on
+	 * @param of the state of the run that they are complete for; null: it continues
 	 * @param extent kept with `of`
 	 */
 	save(alerts: readonly Alert[], time: number, of: string | null, extent: DiagnosisExtent): Promise<void> {

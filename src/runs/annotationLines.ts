@@ -6,7 +6,7 @@ import { decode, type Schema } from '../protocol/decode.ts';
 import { appendAnnotation } from './appendAnnotation.ts';
 
 /**
- * What persons say, as a file of an annotation folder: one line a change, the last line of a key counts. A change is one
+ * Human ratings as a file of an annotation folder: one line a change, the last line of a key counts. A change is one
  * write at the end of the file, so that several windows and processes may write at once and nothing of anybody is lost; a
  * line that a crash has torn, or that is none of the kind, is passed over and counted. Not for calls at the same time.
  */

@@ -4,7 +4,7 @@ import type { ControlClient } from '../rpc/controlClient.ts';
 export interface ContinuationRequest {
 	/** As it was recorded: what the policy was given. */
 	readonly prompt: string;
-	/** The beginning of a completion to go on from; empty: from the start. */
+	/** The beginning of a completion to continue from; empty: from the start. */
 	readonly prefix: string;
 	/** New tokens at most. */
 	readonly maxTokens: number;
@@ -17,7 +17,7 @@ export interface ContinuationRequest {
 export interface ContinuationEnd {
 	/** All that was added to the prefix. */
 	readonly text: string;
-	/** The policy came to its end; false: the limit of tokens, or of its context, did. */
+	/** The policy finished; false: the limit of tokens, or of its context, did. */
 	readonly ended: boolean;
 }
 
@@ -26,8 +26,8 @@ const shortest = 16;
 const longest = 256;
 
 /**
- * Lets a policy go on from a beginning, in portions, so that what it writes is seen while it writes and training that waits
- * for it goes on in between. The portions are the policy's own samples: each goes on from all before it, with a random
+ * Lets a policy continue from a beginning, in portions, so that what it writes is seen while it writes and training that waits
+ * for it continues in between. The portions are the policy's own samples: each continues from all before it, with a random
  * stream of its own. Fails with `invalid` when the beginning cannot be put in tokens or does not fit the context.
  * @param onText what was added since the last call
  */

@@ -12,7 +12,7 @@ import { sampledSteps, stepFactsOf } from './stepFactsOf.ts';
 
 export interface DiagnoseOptions {
 	readonly signal?: AbortSignalLike;
-	/** Steps whose rollouts are looked at; default 200. */
+	/** Steps whose rollouts are inspected; default 200. */
 	readonly steps?: number;
 }
 
@@ -26,7 +26,7 @@ export interface Diagnosed {
 	readonly lastStep: number;
 	/** Of the newest row, in seconds since the epoch; null: there is none. */
 	readonly lastTime: number | null;
-	/** All steps with rollouts, whether they were looked at or not. */
+	/** All steps with rollouts, whether they were inspected or not. */
 	readonly steps: readonly number[];
 	readonly tags: TraceTags | null;
 }
@@ -39,7 +39,7 @@ export async function diagnoseRun(content: RunContent, options: DiagnoseOptions 
 	return verdictOf(diagnosis);
 }
 
-/** The same, for those who go on with what comes. */
+/** The same, for those who continue with what comes. */
 export async function goThrough(content: RunContent, options: DiagnoseOptions = {}): Promise<Diagnosed> {
 	const { signal } = options;
 	const record = await content.record().catch(() => null);

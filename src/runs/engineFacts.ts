@@ -43,7 +43,7 @@ function jobOf({ engine, ray }: AnyRunRecord): EngineJob | null {
 	return { id: job, address, submissions: typeof submissions === 'number' ? submissions : 1 };
 }
 
-/** What an engine that is at work waits for before it can go on. */
+/** What an engine that is at work waits for before it can continue. */
 export interface EngineWait {
 	readonly kind: 'device' | 'loading' | 'job' | 'cluster' | 'restart';
 	/** As a state: "waiting for the device". */

@@ -20,7 +20,7 @@ export interface ReleaseOptions {
 /**
  * Waits until the process that has ended its work on a folder has let go of it: its lock is free (the trainer ends before
  * that, as do device and rewards) and it is gone. An engine writes how a run ended first and lets go after, so a record that
- * says `stopped` is not enough to resume, move or delete the run. Another process that has the lock meanwhile is not waited for.
+ * says `stopped` is not enough to resume, move or delete the run. Another process that has the lock in the meantime is not waited for.
  * Fails with `timeout` at the limit, `cancelled` when the signal fires.
  */
 export async function engineReleased(

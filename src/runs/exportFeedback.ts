@@ -16,7 +16,7 @@ export interface FeedbackExport {
 	readonly margin?: number;
 }
 
-/** Exports what persons rated or preferred as pairs for `dpo` and `reward-model`: prompt, chosen, rejected. */
+/** Exports human ratings and preferences as pairs for `dpo` and `reward-model`: prompt, chosen, rejected. */
 export function exportFeedback(
 	run: { readonly folder: string; readonly format: string },
 	{ split, selection = {}, margin = 0 }: FeedbackExport,

@@ -61,7 +61,7 @@ export interface ExportSummary {
 	/** In which form the texts are; of labels null. */
 	readonly form: TextForm | 'messages' | null;
 	readonly bytes: number;
-	/** How many were looked at, and of what. */
+	/** How many were inspected, and of what. */
 	readonly read: number;
 	readonly what: 'rollouts' | 'labeled rollouts' | 'judged pairs' | 'lines';
 	/** Lines of the file. */
@@ -273,7 +273,7 @@ class Export {
 		for await (const rollout of this.#selected(step, true)) await this.#writeRollout(rollout);
 	}
 
-	/** Numbers of all rollouts first, then the texts of those that are chosen: groups need not lie together in the file. */
+	/** Numbers of all rollouts first, then the texts of those that are chosen: groups need not be together in the file. */
 	async #writeByGroup(step: number): Promise<void> {
 		const groups = new Map<number, Candidate[]>();
 		for await (const line of this.#selected(step, true)) {

@@ -57,7 +57,7 @@ function sampleOf(labels: RolloutLabels, format: string): StepSample {
 	return asked.length === 1 ? { ...sample, prompt: asked[0]?.content ?? sample.prompt } : sample;
 }
 
-/** Exports what persons said of the steps of a run's completions. */
+/** Exports human ratings of the steps of a run's completions. */
 export function exportStepLabels(
 	run: { readonly folder: string; readonly format: string; readonly name: string },
 	request: LabelExport & { readonly split?: RolloutSplit; readonly selection?: RolloutSelection },

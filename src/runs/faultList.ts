@@ -2,7 +2,7 @@ import type { RunFault } from './runContent.ts';
 
 /** Faults that are kept in words; of what is beyond, the number by file. */
 const mostKept = 10_000;
-/** Faults beyond those that are told apart, so that what is met again is counted once. */
+/** Faults beyond those that are distinguished, so that what is met again is counted once. */
 const mostToldApart = 1_000_000;
 
 /** What could not be read of a run, each once however often it is met. */

@@ -12,7 +12,7 @@ export function feedbackKey(one: Feedback): string {
 	return JSON.stringify([one.rater, ...[completionKey(one.a), completionKey(one.b)].sort()]);
 }
 
-/** How persons rate the completions of a run and which of two they prefer: annotations/feedback.jsonl. */
+/** How people rate the completions of a run and which of two they prefer: annotations/feedback.jsonl. */
 export class FeedbackLog {
 	readonly #lines: AnnotationLines<Feedback>;
 	readonly #turns = new Sequencer();

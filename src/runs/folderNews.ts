@@ -16,7 +16,7 @@ async function namesIn(path: string): Promise<string[]> {
 	try {
 		for await (const { name } of await opendir(path, { bufferSize: 512 })) names.push(name);
 	} catch {
-		// Removed meanwhile; what was read is as good as an earlier look.
+		// Removed in the meantime; what was read is as good as an earlier look.
 	}
 	return names;
 }
@@ -34,7 +34,7 @@ class FolderChange {
 		this.#path = path;
 	}
 
-	/** Names in the folder if they may have changed since the last call, else null. A link is no folder. */
+	/** Names in the folder if they may have changed since the last call, else null. A link is not a folder. */
 	async names(force: boolean): Promise<string[] | null> {
 		const info = await lstat(this.#path).catch(() => null);
 		if (info === null || !info.isDirectory()) {

@@ -48,7 +48,7 @@ class AnyFollower extends Disposable implements RunFollower {
 		return this.#inner;
 	}
 
-	/** null: it was disposed of meanwhile, or it cannot be told whose run it is; the next who asks tries again. */
+	/** null: it was disposed of in the meantime, or it cannot be told whose run it is; the next who asks tries again. */
 	async #make(): Promise<RunFollower | null> {
 		let inner: RunFollower;
 		try {
@@ -67,7 +67,7 @@ class AnyFollower extends Disposable implements RunFollower {
 		return inner;
 	}
 
-	/** A folder that is no run (yet) is followed as one of our own: it says so, and goes on looking. */
+	/** A folder that is not a run (yet) is followed as one of our own: it says so, and continues looking. */
 	async #choose(): Promise<RunFollower> {
 		try {
 			if (this.#options.format === undefined && (await isRunFolder(this.folder))) return this.#own();

@@ -4,8 +4,8 @@ import type { Feedback, RatedCompletion } from '../protocol/feedback.ts';
 import { streamRollouts } from './runReader.ts';
 
 /**
- * How many completions persons judged that the run's rollouts of those steps do not have: then the feedback is another run's, or
- * the run was trained anew since. Steps whose rollouts are gone tell nothing.
+ * How many completions people judged that the run's rollouts of those steps do not have: then the feedback is another run's, or
+ * the run was trained again since. Steps whose rollouts are gone tell nothing.
  * @param run folder of a run of our own
  */
 export async function foreignFeedback(run: string, feedback: readonly Feedback[]): Promise<number> {

@@ -101,7 +101,7 @@ function errorText({ error }: AnyRunRecord): string | null {
 	return error === undefined ? null : [error.message, error.action].filter((part) => part !== undefined).join(' ');
 }
 
-/** Messages that are told apart; the rest are counted with the rollouts alone. */
+/** Messages that are distinguished; the rest are counted with the rollouts alone. */
 const mostErrors = 1000;
 
 async function count(

@@ -10,7 +10,7 @@ import { runFiles } from './runFiles.ts';
 import { readLogFrom, readRecord } from './runReader.ts';
 
 export interface LaunchOptions {
-	/** The embedded engine's program, dist/engine.js; the others lie beside it, and the run's recipe says which is taken. */
+	/** The embedded engine's program, dist/engine.js; the others are next to it, and the run's recipe says which is taken. */
 	readonly engine: string;
 	/** Continue in place from the newest checkpoint. */
 	readonly resume?: boolean;
@@ -29,7 +29,7 @@ export interface LaunchOptions {
 const patience = { embedded: 120_000, pytorch: 600_000, ray: 600_000, foreign: 120_000 } as const;
 
 /**
- * Starts the engine of a prepared run as a process of its own, which outlives this one, and waits until run.json says
+ * Starts the engine of a prepared run as a separate process, which outlives this one, and waits until run.json says
  * that it is at work (or waits for its device). Fails with the engine's own typed error when it ends before.
  */
 export async function launchEngine(run: string, options: LaunchOptions): Promise<RunRecord> {

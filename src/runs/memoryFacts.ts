@@ -29,7 +29,7 @@ type Facts = Pick<MemoryFacts, 'model' | 'promptTokens' | 'textTokens'>;
 
 /**
  * What an estimate of memory takes from a recipe's model and data, without loading either. Fails with `missing` where a
- * model of the hub is not on this machine, with `invalid` where a folder holds no language model.
+ * model of the hub is not on this machine, with `invalid` where a folder contains no language model.
  */
 export async function memoryFacts(recipe: ResolvedRecipe, variables: NodeJS.ProcessEnv = process.env): Promise<Facts> {
 	const source = await openSource(recipe);
@@ -98,7 +98,7 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 	);
 }
 
-/** null: it is not there, too large, or no JSON. Links are followed: the hub's cache is made of them. */
+/** null: it is missing, too large, or not JSON. Links are followed: the hub's cache is made of them. */
 async function readJson(path: string): Promise<unknown> {
 	try {
 		return parseBoundedJson((await readNamed(path, { largest: largestConfig })).toString('utf8'));

@@ -16,7 +16,7 @@ export interface OpenOptions extends ForeignOptions {
 }
 
 /**
- * A run of any trainer for reading. Fails with `missing` when the folder is not there, `invalid` when it is no run; then
+ * A run of any trainer for reading. Fails with `missing` when the folder does not exist, `invalid` when it is not a run; then
  * the sentence says what was looked for.
  */
 export async function openRun(folder: string, options: OpenOptions = {}): Promise<RunContent> {
@@ -27,7 +27,7 @@ export async function openRun(folder: string, options: OpenOptions = {}): Promis
 	return format === null ? new OwnRun(path) : new ForeignRun(path, format, options);
 }
 
-/** The format of a run; null: our own. Fails with `invalid` when the folder is no run. */
+/** The format of a run; null: our own. Fails with `invalid` when the folder is not a run. */
 export async function formatOf(folder: string, wanted?: string): Promise<RunFormat | null> {
 	if (wanted === ownFormat || (wanted === undefined && (await isRunFolder(folder)))) return null;
 	const found = await findFormats(folder);

@@ -103,8 +103,8 @@ export async function prepareChild(
 type Key = readonly (string | number)[];
 
 /**
- * Fails with `missing` or `invalid` for a file that the recipe names and that is not there.
- * @param path of the recipe @param place where a key is written; null: it is not looked at @param name of who names it
+ * Fails with `missing` or `invalid` for a file that the recipe names and that is missing.
+ * @param path of the recipe @param place where a key is written; null: it is not inspected @param name of who names it
  */
 export async function requireFiles(
 	recipe: ResolvedRecipe,
@@ -112,7 +112,7 @@ export async function requireFiles(
 	{ place = (key) => key, name = path }: { readonly place?: (key: Key) => Key | null; readonly name?: string } = {},
 ): Promise<void> {
 	for (const { key, path: file, kind } of recipeFiles(recipe)) {
-		// On a cluster it may lie where only the cluster's machines see it.
+		// On a cluster it may be where only the cluster's machines see it.
 		if (recipe.engine === 'ray' && !isInside(file, dirname(path))) continue;
 		const written = place(key);
 		if (written !== null) await requireFile(file, formatPath(written), name, kind);

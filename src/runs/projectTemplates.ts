@@ -78,7 +78,7 @@ export async function templateFiles(templates: string, id: ProjectTemplate['id']
 	return files;
 }
 
-/** What becomes of a file that is there already. */
+/** What becomes of a file that already exists. */
 export type OnConflict = 'keep' | 'replace' | 'fail';
 
 /** Files of a template that are in a folder already. */

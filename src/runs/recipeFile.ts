@@ -63,7 +63,7 @@ export async function readRunRecipe(path: string, change?: (value: unknown) => u
 	);
 }
 
-/** Fails with `missing` when a file that the recipe names is not there. */
+/** Fails with `missing` when a file that the recipe names does not exist. */
 export async function requireFile(
 	path: string,
 	key: string,

@@ -79,7 +79,7 @@ export function hashRewards(recipe: unknown): string {
 
 /**
  * Checks that the reward files of a run are those of its start: every copy with its size and hash, and nothing beside
- * them that an import could find. Fails with `mismatch` naming the file, or `invalid` for what is no regular file.
+ * them that an import could find. Fails with `mismatch` naming the file, or `invalid` for what is not a regular file.
  */
 export async function checkRewardCopies(run: string, recipe: ResolvedRecipe): Promise<void> {
 	if (recipe.rewards.some((reward) => 'file' in reward)) await readCopies(run, recipe);

@@ -94,7 +94,7 @@ async function resolveScript(folder: string, specifier: string): Promise<string 
 	return null;
 }
 
-/** Files that an import of a Python module means, its packages included, as far as they lie below `top`. */
+/** Files that an import of a Python module means, its packages included, as far as they are below `top`. */
 async function resolvePython(top: string, from: string, { level, module, names }: PythonImport): Promise<string[]> {
 	let folder = top;
 	if (level > 0) {
@@ -124,7 +124,7 @@ async function resolvePython(top: string, from: string, { level, module, names }
 	return found;
 }
 
-/** The deepest folder that holds all paths. Fails with `invalid` when that is no folder of a project. */
+/** The deepest folder that holds all paths. Fails with `invalid` when that is not a folder of a project. */
 function commonRoot(paths: readonly string[], what: string): string {
 	let root = dirname(paths[0] as string);
 	const holds = (path: string) => path.startsWith(root.endsWith(sep) ? root : root + sep);
@@ -147,7 +147,7 @@ function commonRoot(paths: readonly string[], what: string): string {
 	return root;
 }
 
-/** package.json decides what kind of module a script is: the nearest of each script, where it lies below the root. */
+/** package.json decides what kind of module a script is: the nearest of each script, where it is below the root. */
 async function addPackages(collection: Collection, root: string): Promise<void> {
 	const folders = new Set<string>();
 	for (const path of [...collection.contents.keys()]) {
@@ -165,9 +165,9 @@ async function addPackages(collection: Collection, root: string): Promise<void> 
 
 /**
  * Reads reward files with everything local that they need, transitively: relative imports of TypeScript and JavaScript,
- * Python modules in the folder of the reward file or below it, and files that a `@file` comment names. What is not there
+ * Python modules in the folder of the reward file or below it, and files that an `@file` comment names. What does not exist
  * is left to whoever loads the reward, which names the line. Fails with `missing`, `denied`, or `invalid` for what is no
- * regular file, is too large, or lies outside of the project.
+ * regular file, is too large, or is outside of the project.
  * @param paths of the reward files, absolute
  */
 export async function readRewardSources(paths: readonly string[]): Promise<RewardSources> {

@@ -48,7 +48,7 @@ export interface StepRollouts {
 	readonly identity: string;
 	/** Everything in the order of the files; other work gets its turn in between. Fails with `cancelled`. */
 	rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
-	/** One of them by its place; fails with `corrupt` when the file has changed meanwhile. */
+	/** One of them by its place; fails with `corrupt` when the file has changed in the meantime. */
 	rollout(place: RolloutPlace): Promise<RolloutLine>;
 	close(): Promise<void>;
 }

@@ -50,7 +50,7 @@ export async function readRecord(run: string): Promise<RunRecord> {
 	return decodeOrThrow(runRecordSchema, value, path);
 }
 
-/** Whether a folder has a run.json: it has begun. Fails as {@link readRecord} does, but for `missing`. */
+/** Whether a folder has a run.json: it has started. Fails as {@link readRecord} does, but for `missing`. */
 export async function hasRecord(run: string): Promise<boolean> {
 	return readRecord(run).then(
 		() => true,
@@ -133,7 +133,7 @@ export function readMetrics(run: string): Promise<MetricsLine[]> {
 /** The newest lines of metrics.jsonl, those in its last `bytes`: for what only asks how a run stands. */
 export async function readMetricsEnd(run: string, bytes = 256 << 10): Promise<MetricsLine[]> {
 	const end = await readEnd(run, runFiles.metrics, 0, bytes);
-	// What stands before the first line break may be the rest of a line.
+	// What comes before the first line break may be the rest of a line.
 	const { lines } = splitLines(end.whole ? end.bytes : end.bytes.subarray(end.bytes.indexOf(0x0a) + 1));
 	return decodeMetrics(lines);
 }

@@ -74,7 +74,7 @@ export class RunRegistry {
 		return found.map(({ path }) => path);
 	}
 
-	/** Known folders of other trainers' runs that still are there, newest entry first; what is in them is not looked at. */
+	/** Known folders of other trainers' runs that still are there, newest entry first; what is in them is not inspected. */
 	async listForeign(): Promise<string[]> {
 		const found: string[] = [];
 		for (const { path, reader } of await this.#entries()) {
@@ -117,7 +117,7 @@ export class RunRegistry {
 	}
 }
 
-/** Whether a folder holds a run: run.json, or recipe.json of one that has not begun. */
+/** Whether a folder holds a run: run.json, or recipe.json of one that has not started. */
 export async function isRunFolder(path: string): Promise<boolean> {
 	for (const name of [runFiles.record, runFiles.recipe]) {
 		if ((await lstat(join(path, name)).catch(() => null))?.isFile()) return true;

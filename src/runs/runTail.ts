@@ -40,12 +40,12 @@ export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
 	| { readonly kind: 'checkpoints'; readonly checkpoints: readonly CheckpointInfo[] }
 	/** Everything that was on disk when the round began has been told. */
 	| { readonly kind: 'synced' }
-	/** The run cannot be read now (missing, corrupt, newer version); the tail goes on looking. Told once per reason. */
+	/** The run cannot be read now (missing, corrupt, newer version); the tail continues looking. Told once per reason. */
 	| { readonly kind: 'error'; readonly failure: Failure };
 
 /** Between the overview of a long file and the reading of all of it. */
 const overviewHeadStartMs = 400;
-/** News of files that come this close together are looked at together. */
+/** News of files that come this close together are inspected together. */
 const gatherMs = 20;
 
 export interface RunTailOptions {
@@ -57,7 +57,7 @@ export interface RunTailOptions {
 }
 
 /**
- * Follows a run folder, live, ended or not yet begun, and tells what it finds: first all that is there, then what comes.
+ * Follows a run folder, live, ended or not yet started, and tells what it finds: first all that is there, then what comes.
  * Works without the engine; file events make it quick, polling makes it sure.
  */
 export class RunTail extends Disposable {
@@ -161,7 +161,7 @@ export class RunTail extends Disposable {
 				this.#watcher = null;
 			});
 		} catch {
-			// Polling goes on.
+			// Polling continues.
 		}
 	}
 
@@ -172,7 +172,7 @@ export class RunTail extends Disposable {
 	async #look(): Promise<void> {
 		try {
 			this.#watchFolder();
-			// Files that are replaced while they are read begin anew, but not without end in one round.
+			// Files that are replaced while they are read start over, but not without end in one round.
 			for (let i = 0; i < 5; i++) if (await this.#tellNews()) return;
 			this.#again = true;
 		} catch (error) {
@@ -230,7 +230,7 @@ export class RunTail extends Disposable {
 			({ record, status } = await readRunState(this.folder));
 		} catch (error) {
 			const failure = Failure.from(error);
-			// Not begun yet: the folder may be waiting for its engine.
+			// Not started yet: the folder may be waiting for its engine.
 			this.#fail(failure);
 			return false;
 		}

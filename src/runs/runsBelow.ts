@@ -15,7 +15,7 @@ export interface FoundRun {
 
 export interface SearchLimits {
 	readonly depth?: number;
-	/** Folders that are looked at. */
+	/** Folders that are inspected. */
 	readonly folders?: number;
 	readonly runs?: number;
 	readonly millis?: number;
@@ -23,9 +23,9 @@ export interface SearchLimits {
 
 export interface RunsBelow {
 	readonly runs: readonly FoundRun[];
-	/** A limit was reached before all was looked at. */
+	/** A limit was reached before all was inspected. */
 	readonly cut: boolean;
-	/** Folders that were looked at. */
+	/** Folders that were inspected. */
 	readonly folders: number;
 }
 
@@ -35,7 +35,7 @@ const mostNames = 50_000;
 const hiddenRuns = '.art';
 
 /**
- * Runs of any trainer in a folder and below it, the nearer ones first; what lies inside a run is not looked at. Links are
+ * Runs of any trainer in a folder and below it, the nearer ones first; what lies inside a run is not inspected. Links are
  * not followed.
  */
 export async function runsBelow(
@@ -80,7 +80,7 @@ async function foldersIn(path: string): Promise<string[]> {
 			if (!entry.name.startsWith('.') || entry.name === hiddenRuns) names.push(entry.name);
 		}
 	} catch {
-		// Not to be listed, or gone: what was read is looked at.
+		// Not to be listed, or gone: what was read is inspected.
 	}
 	return names.sort(compareNames).map((name) => join(path, name));
 }

@@ -8,7 +8,7 @@ import { decode } from '../protocol/decode.ts';
 import { readTreeEvent } from '../protocol/treeEventReader.ts';
 import { type TreeEvent, type TreeEventOf, treeEventSchema, treeLogFormat } from '../protocol/treeLog.ts';
 
-/** Logs of searches: `<name>.jsonl` in a folder `searches`; the locks of those that are written lie beside them. */
+/** Logs of searches: `<name>.jsonl` in a folder `searches`; the locks of those that are written are next to them. */
 export const searchLogEnding = '.jsonl';
 const lockFolder = '.locks';
 /** What is read of a log's beginning and of its end for a summary, in bytes. */
@@ -103,7 +103,7 @@ async function bytesOf(handle: FileHandle, from: number, length: number): Promis
 	return buffer.subarray(0, bytesRead);
 }
 
-/** The logs in a folder `searches`, by absolute path; a link is no folder. Newest name first, at most `most`. */
+/** The logs in a folder `searches`, by absolute path; a link is not a folder. Newest name first, at most `most`. */
 export async function searchLogsIn(folder: string, most = 500): Promise<string[]> {
 	if (!(await lstat(folder).catch(() => null))?.isDirectory()) return [];
 	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);

@@ -7,8 +7,8 @@ import type { TreeEventOf } from '../protocol/treeLog.ts';
 import { labHome } from './runRegistry.ts';
 
 /*
- * The log of a search names what the search goes on with: servers, names of keys, files, programs. Whoever wrote a log may not be
- * the person who lets it go on, so a log is sealed when it is begun, with a secret of this user. What a log without a right seal
+ * The log of a search names what the search continues with: servers, names of keys, files, programs. Whoever wrote a log may not be
+ * the person who lets it continue, so a log is sealed when it is started, with a secret of this user. What a log without a right seal
  * names is a question to the person.
  */
 
@@ -47,7 +47,7 @@ export function sealOf(key: Buffer, { id, spec }: Sealed): string {
 		.digest('hex');
 }
 
-/** Whether this user has begun the search, with the specification that the log has now. */
+/** Whether this user has started the search, with the specification that the log has now. */
 export async function isOwnSearch(start: Sealed & Pick<TreeEventOf<'start'>, 'seal'>, home?: string): Promise<boolean> {
 	const key = await sealKey(home);
 	if (key === null || start.seal === undefined) return false;

@@ -7,7 +7,7 @@ import { engineEnvironment, lastWords } from './launchEngine.ts';
 import { connectServed } from './runControl.ts';
 
 export interface ServeOptions {
-	/** The embedded engine's program, dist/engine.js; the others lie beside it, and who wrote the checkpoint serves it. */
+	/** The embedded engine's program, dist/engine.js; the others are next to it, and who wrote the checkpoint serves it. */
 	readonly engine: string;
 	/** The node program; default: this process's own (Electron is told to be Node). */
 	readonly node?: string;

@@ -47,7 +47,7 @@ async function removeRefused(folder: string): Promise<void> {
 }
 
 /**
- * Continues an ended or crashed run in its folder, from its newest checkpoint; one that is paused goes on. Fails with
+ * Continues an ended or crashed run in its folder, from its newest checkpoint; one that is paused continues. Fails with
  * `busy` while it runs, and with `denied` for a run of others that is not agreed to.
  */
 export async function resumeRun(folder: string, options: StartOptions): Promise<StartedRun> {
@@ -82,7 +82,7 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 				: `Start a new run from one of its checkpoints (the newest is of step ${last}).`,
 		);
 	}
-	// A paused engine goes on with what it has loaded; a new one loads what lies in the folder.
+	// A paused engine continues with what it has loaded; a new one loads what is in the folder.
 	await requireOwnRun(folder, 'engine', options.agree);
 	return launch(folder, options, { resume: true });
 }

@@ -5,7 +5,7 @@ import type { StepFacts } from '../core/diagnosis/stepFacts.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
 import type { RunContent } from './runContent.ts';
 
-/** Rollouts of one step that are looked at, and the time that may go by before other work gets its turn. */
+/** Rollouts of one step that are inspected, and the time that may go by before other work gets its turn. */
 const mostRollouts = 2048;
 const turnMillis = 4;
 
@@ -37,7 +37,7 @@ export async function stepFactsOf(
 	return rollouts === 0 ? null : facts.of(step);
 }
 
-/** Steps whose rollouts are looked at in a long run: spread evenly, and all of its end. */
+/** Steps whose rollouts are inspected in a long run: spread evenly, and all of its end. */
 export function sampledSteps(steps: readonly number[], most: number): number[] {
 	if (steps.length <= most) return [...steps];
 	const end = Math.floor(most / 4);

@@ -19,7 +19,7 @@ const keyOf = ({ split, step, group, index }: LabeledRollout) => `${split} ${ste
 /** Earlier states of a rollout's labels that `undo` knows, of this window. */
 const mostUndo = 200;
 
-/** What persons said of the steps of a run's completions: annotations/labels.jsonl. */
+/** How people rate the steps of a run's completions: annotations/labels.jsonl. */
 export class StepLabels {
 	readonly #lines: AnnotationLines<RolloutLabels>;
 	readonly #turns = new Sequencer();

@@ -28,7 +28,7 @@ const maxSeconds = 2_000_000;
 
 /**
  * Opens a policy and its scorers, and solves problems with them by any strategy that they suffice for: what `solve` and the
- * Reasoner API stand on. Fails as `OpenSearch.open` does.
+ * Reasoner API are on. Fails as `OpenSearch.open` does.
  */
 export async function createReasoner({ spec, context, signal }: ReasonerOptions): Promise<Reasoner> {
 	const search = await OpenSearch.open(spec, context, signal);
@@ -226,7 +226,7 @@ class SearchReasoner implements Reasoner {
 		}
 	}
 
-	/** What a strategy needs and is not there; null: all is. */
+	/** What a strategy needs and the request lacks; null: nothing. */
 	#lacks(strategy: AnyStrategy, params: unknown): string | null {
 		const { guide, judge } = this.#search;
 		const needs = needsOf(strategy, params);

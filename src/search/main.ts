@@ -6,7 +6,7 @@ import { SearchServer } from './searchServer.ts';
 
 /*
  * The search worker: a process that runs the searches of one window and answers over the channel to its parent. It ends with
- * its parent; the logs of searches that ran then can go on.
+ * its parent; the logs of searches that ran then can continue.
  *
  * search.js [--engine PROGRAM] [--client NAME]
  */

@@ -40,7 +40,7 @@ export class PolicyPool extends Disposable {
 		);
 	}
 
-	/** Fails as `openPolicy`; by the context's signal with `cancelled`, while others go on waiting for the same one. */
+	/** Fails as `openPolicy`; by the context's signal with `cancelled`, while others continue waiting for the same one. */
 	async lease(spec: PolicySpec, context: PolicyContext): Promise<PolicyLease> {
 		if (this.disposed) throw new Failure('cancelled', 'The policies are closed.');
 		const key = keyOf(spec, context);

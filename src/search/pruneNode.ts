@@ -6,7 +6,7 @@ import { readTreeLog, setTornAside } from './treeLogFile.ts';
 import { TreeLogWriter } from './treeLogWriter.ts';
 
 /**
- * Adds to a log that a person has pruned a node, or opened it again: a search that goes on heeds it. Fails with `busy` while a
+ * Adds to a log that a person has pruned a node, or opened it again: a search that continues heeds it. Fails with `busy` while a
  * search writes to the log, and with `invalid` where there is no such node.
  */
 export async function pruneNode(log: string, node: number, restore: boolean): Promise<void> {

@@ -40,7 +40,7 @@ export class RunningSearches extends Disposable {
 		return [...this.#running.values()].map(({ session }) => session.progress);
 	}
 
-	/** Resolves when the log has its first lines. The signal ends beginning; the search goes on without it. */
+	/** Resolves when the log has its first lines. The signal ends beginning; the search continues without it. */
 	async start({ spec, problem, log, keys, environment }: Params<'start'>, signal: AbortSignal): Promise<void> {
 		const context = this.context(keys, environment);
 		await this.#begin(context, signal, (begins) => startSearch({ spec, problem, log, context, signal: begins }));
@@ -61,7 +61,7 @@ export class RunningSearches extends Disposable {
 		);
 	}
 
-	/** Prunes a node, or opens it again; of a search that runs too, which is stopped for it and goes on with what it has left. */
+	/** Prunes a node, or opens it again; of a search that runs too, which is stopped for it and continues with what it has left. */
 	async prune(log: string, node: number, restore: boolean): Promise<void> {
 		const running = this.#running.get(log);
 		if (running === undefined) return pruneNode(log, node, restore);

@@ -38,13 +38,13 @@ export interface SearchContinuation extends Omit<SearchStart, 'spec' | 'problem'
 }
 
 /**
- * A search that writes its log while it runs. Whatever happens, the log is complete up to its last line and can go on:
+ * A search that writes its log while it runs. Whatever happens, the log is complete up to its last line and can continue:
  * {@link startSearch}, {@link continueSearch}.
  */
 export class SearchSession {
 	readonly log: string;
 	readonly spec: SearchSpec;
-	/** What the search came to. Rejects when its log could not be written (`full`, `denied`), or it could not go on at all. */
+	/** What the search came to. Rejects when its log could not be written (`full`, `denied`), or it could not continue at all. */
 	readonly result: Promise<SearchResult>;
 	readonly #run: RunHandle;
 	readonly #tree: SearchTree;
@@ -178,7 +178,7 @@ export class SearchSession {
 	}
 }
 
-/** Who began it may let it go on with all that it names. */
+/** Who began it may let it continue with all that it names. */
 function sealed(event: TreeEvent, key: Buffer | null): TreeEvent {
 	return event.t !== 'start' || key === null ? event : { ...event, seal: sealOf(key, event) };
 }
@@ -206,9 +206,9 @@ export async function startSearch(start: SearchStart): Promise<SearchSession> {
 }
 
 /**
- * Lets the search of a log go on in the same file: what a crash has torn is set aside, what is there becomes its tree. Fails
+ * Lets the search of a log continue in the same file: what a crash has torn is set aside, what is there becomes its tree. Fails
  * with `busy` while a search writes to it, with `denied` for a log that this user did not begin where no specification is given,
- * with `invalid` for a log that cannot go on or a node that is not there, and as
+ * with `invalid` for a log that cannot continue or a node that is missing, and as
  * {@link OpenSearch.open} does; the log is as it was then, but for a torn end.
  */
 export async function continueSearch(go: SearchContinuation): Promise<SearchSession> {
@@ -233,7 +233,7 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 	});
 }
 
-/** What the log says to go on with, where it is this user's word. */
+/** What the log says to continue with, where it is this user's word. */
 async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
 	const spec = specOf(log, read);
 	const { start } = read.tree;
@@ -245,7 +245,7 @@ async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
 	);
 }
 
-/** The specification that a log was begun with, and what the last person who let it go on changed. */
+/** The specification that a log was started with, and what the last person who let it continue changed. */
 function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
 	const given = tree.start?.spec;
 	if (given === undefined) {
@@ -261,7 +261,7 @@ function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
 	return { ...spec, strategy: changed.strategy, params: changed.params ?? {} };
 }
 
-/** Who lets a search go on for so many simulations means them, whatever its parameters say of one round. */
+/** Who lets a search continue for so many simulations means them, whatever its parameters say of one round. */
 function withRoom(spec: SearchSpec, { simulations }: SearchBudget, tree: SearchTree): SearchSpec {
 	if (simulations === undefined) return spec;
 	const params = strategyParams(strategyOf(spec.strategy), spec.params) as { readonly simulations?: unknown };

@@ -30,7 +30,7 @@ export class TreeLogWriter {
 		return this.#failure;
 	}
 
-	/** More is waiting than should be: wait for {@link flush} before going on. */
+	/** More is waiting than should be: wait for {@link flush} before continuing. */
 	get behind(): boolean {
 		return this.#size > mostWaiting;
 	}

@@ -45,7 +45,7 @@ const { values, positionals } = readArguments(
 	usage,
 );
 
-/** The folder of the project, with the template's files where they are not there yet. */
+/** The folder of the project, with the template's files where they do not exist yet. */
 function makeProject(): string {
 	const folder = resolve(process.env.INIT_CWD ?? '.', positionals[0] ?? join(cache, 'demo'));
 	mkdirSync(folder, { recursive: true });

@@ -85,7 +85,7 @@ const undescribed: Readonly<Record<string, string>> = {
 	answer: 'Tags around the answer; `null`: none.',
 };
 
-/** Rows for an object's keys. What its description says of a default stands in the column of defaults. */
+/** Rows for an object's keys. What its description says of a default is in the column of defaults. */
 function keyRows(schema: Schema, keys = Object.keys(schema.properties ?? {})): string[][] {
 	return keys.map((key) => {
 		const property = schema.properties?.[key] ?? {};
@@ -406,7 +406,7 @@ export function metricTables(): Record<string, string> {
 
 const place = /(<!-- table: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 
-/** The text with its tables made anew. Throws when a place has no table or a table no place. */
+/** The text with its tables rebuilt. Throws when a place has no table or a table no place. */
 export function withTables(text: string, tables: Readonly<Record<string, string>>): string {
 	const used = new Set<string>();
 	const filled = text.replace(place, (_, open: string, name: string, close: string) => {

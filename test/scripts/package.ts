@@ -34,7 +34,7 @@ const duckdbLibrary = (target: string): string =>
 const sources = [...copied, 'src', 'webview', 'esbuild.mjs', 'package.json', 'package-lock.json'];
 const packagingMs = 300_000;
 
-/** Makes the VSIX that is kept where a source is newer; those who ask meanwhile wait for it. @returns its path */
+/** Makes the VSIX that is kept where a source is newer; those who ask in the meantime wait for it. @returns its path */
 export async function packageIfStale(): Promise<string> {
 	mkdirSync(cache, { recursive: true });
 	const lock = await FileLock.acquire(`${keptPackage}.lock`, keptPackage, packagingMs);

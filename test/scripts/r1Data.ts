@@ -3,7 +3,7 @@ import { createTask } from '../../src/core/dataset/createTask.ts';
 import { sampleTraining } from '../../src/core/dataset/split.ts';
 import { renderCompletion, resolveTemplate } from '../../src/core/text/template.ts';
 
-/** Rows of the data that stand in for what DeepSeek-R1 had of other models: full solutions of general problems. */
+/** Rows of the data that are in for what DeepSeek-R1 had of other models: full solutions of general problems. */
 const rows = 400;
 
 /** data/general.jsonl of the template `r1`. */

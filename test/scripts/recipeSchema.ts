@@ -164,7 +164,7 @@ export function recipeSchemaText(): string {
 	const ofLoop = loop?.properties?.stages;
 	if (!entries || !stages || !ofLoop) throw new Error('The recipe schema has no list of stages and loops any more.');
 	stages.defaultSnippets = stageSnippets;
-	// Written once: stages stand in the recipe and in its loops.
+	// Written once: stages are in the recipe and in its loops.
 	const stage = { $ref: '#/definitions/stage' };
 	entries.anyOf = [stage, { ...loop, defaultSnippets: [loopSnippet] }];
 	ofLoop.items = stage;

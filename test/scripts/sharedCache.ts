@@ -95,7 +95,7 @@ function use(folder: string): boolean {
 	return true;
 }
 
-/** Null: meanwhile another process has made the folder. */
+/** Null: in the meantime another process has made the folder. */
 async function takeLock(
 	path: string,
 	folder: string,

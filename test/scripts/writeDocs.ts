@@ -1,5 +1,5 @@
 /**
- * `npm run docs`: makes the recipe schema and the tables of docs/ anew; unit tests fail while they are not current.
+ * `npm run docs`: makes the recipe schema and the tables of docs/ again; unit tests fail while they are not current.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -24,7 +24,7 @@ export interface DoctorOptions extends TorchPythonSettings {
 	/** Versions alone: nothing is imported, which takes less than a second. */
 	readonly quick?: boolean;
 	readonly signal?: AbortSignal;
-	/** What is being looked at: imports of large packages take their time. */
+	/** What is being inspected: imports of large packages take their time. */
 	readonly onProgress?: (message: string) => void;
 }
 

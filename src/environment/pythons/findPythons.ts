@@ -14,7 +14,7 @@ export interface FoundPython {
 }
 
 export interface FindOptions {
-	/** Folders whose virtual environments are looked at: those of the workspace. */
+	/** Folders whose virtual environments are inspected: those of the workspace. */
 	readonly folders?: readonly string[];
 	/** Interpreters that somebody has named. */
 	readonly named?: readonly string[];
@@ -22,7 +22,7 @@ export interface FindOptions {
 	readonly signal?: AbortSignal;
 }
 
-/** A machine with more is looked at in this order and no further. */
+/** A machine with more is inspected in this order and no further. */
 const mostPythons = 32;
 const atOnce = 4;
 

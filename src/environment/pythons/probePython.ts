@@ -9,7 +9,7 @@ import { trainerFolder } from '../trainerFolder.ts';
 export interface ProbeOptions {
 	/** Ask torch for its build and its devices, which imports it: some seconds. */
 	readonly torch?: boolean;
-	/** Further imports to try, each in a process of its own: `vllm`, `trl: GRPOTrainer`. */
+	/** Further imports to try, each in a separate process: `vllm`, `trl: GRPOTrainer`. */
 	readonly imports?: readonly string[];
 	/** How long each import may take; default 120. */
 	readonly seconds?: number;

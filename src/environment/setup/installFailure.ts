@@ -104,7 +104,7 @@ const explanations: readonly Explanation[] = [
 	},
 ];
 
-/** Why a command of a set-up failed, from what it said. @param doing "Installing torch" */
+/** Why a command of a setup failed, from what it said. @param doing "Installing torch" */
 export function explainFailure(
 	doing: string,
 	lines: readonly string[],

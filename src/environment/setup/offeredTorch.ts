@@ -21,7 +21,7 @@ runpy.run_module("pip", run_name="__main__", alter_sys=True)
 `;
 
 /**
- * The versions of a package that pip sees with an interpreter, by the index and the arguments that a set-up would use: which
+ * The versions of a package that pip sees with an interpreter, by the index and the arguments that a setup would use: which
  * builds there are depends on the interpreter. Downloads nothing but the index's page.
  */
 export async function offeredVersions(

@@ -19,7 +19,7 @@ export const extraWords: Readonly<Record<SetupExtra, string>> = {
 	qlora: 'bitsandbytes: models in 4 and 8 bits (QLoRA)',
 };
 
-/** The requirement files of a set-up. */
+/** The requirement files of a setup. */
 export interface Requirements {
 	/** `base` and the extras, in the order in which they are installed. */
 	readonly files: readonly string[];
@@ -28,7 +28,7 @@ export interface Requirements {
 }
 
 /**
- * Reads what a set-up installs. Fails with `missing`.
+ * Reads what a setup installs. Fails with `missing`.
  * @param folder of `base.txt`, `ray.txt` and so on; null: the trainer's own
  */
 export async function readRequirements(

@@ -52,7 +52,7 @@ export interface SetupProgress {
 }
 
 export interface SetupCallbacks {
-	/** Before the first command; what it throws ends the set-up. */
+	/** Before the first command; what it throws ends the setup. */
 	readonly onPlan?: (plan: SetupPlan, log: string) => unknown;
 	readonly onProgress?: (progress: SetupProgress) => void;
 }
@@ -75,7 +75,7 @@ interface Prepared {
 	readonly extras: readonly SetupExtra[];
 }
 
-/** Plans a set-up without doing anything. Fails where it could not be done. */
+/** Plans a setup without doing anything. Fails where it could not be done. */
 export async function prepareSetup(options: SetupOptions): Promise<Prepared> {
 	const { folder, choices, signal } = options;
 	const [machine, pythons] = await Promise.all([findMachine(process.env, signal), basePythons(options)]);

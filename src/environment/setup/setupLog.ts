@@ -7,7 +7,7 @@ import { ensureFolder } from '../../files/atomicFile.ts';
 const kept = 5;
 const named = /^setup-[\d-]+\.log$/;
 
-/** The log of one set-up: every command, all that it printed, and how it ended. Passwords in addresses are left out. */
+/** The log of one setup: every command, all that it printed, and how it ended. Passwords in addresses are left out. */
 export class SetupLog {
 	readonly path: string;
 	readonly #file: FileHandle;

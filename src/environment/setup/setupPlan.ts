@@ -52,7 +52,7 @@ export interface PlannedCommand {
 	readonly weight: number;
 }
 
-/** All that a set-up does, before anything is done. */
+/** All that a setup does, before anything is done. */
 export interface SetupPlan {
 	readonly folder: string;
 	readonly python: string;
@@ -73,7 +73,7 @@ export interface SetupPlan {
 	readonly notes: readonly string[];
 }
 
-/** Plans a set-up. Fails with `unsupported` or `missing` where it cannot be done, and says what to do. */
+/** Plans a setup. Fails with `unsupported` or `missing` where it cannot be done, and says what to do. */
 export function planSetup(input: PlanInput): SetupPlan {
 	const { machine, python, choices, folder, pins } = input;
 	const build = chooseTorchBuild(machine, choices.device);

@@ -20,7 +20,7 @@ const addedUnasked = 50;
 /**
  * Finds the runs of any trainer in a folder, lets the person choose where several readers or several runs fit, and keeps
  * them in the registry. Nothing is written into the folder. Fails with `invalid` when there is none, and says what was
- * looked for. @returns null when the person changed their mind
+ * looked for. @returns null when the user canceled
  */
 export async function addRuns(
 	folder: string,

@@ -107,7 +107,7 @@ async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri |
 	const active = vscode.window.activeTextEditor?.document.uri;
 	if (active !== undefined && isRecipe(active)) return active;
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', '**/{node_modules,.trash}/**', 1000);
-	// What a pipeline keeps of its recipe is no recipe to start: its paths start elsewhere.
+	// What a pipeline keeps of its recipe is not a recipe to start: its paths start elsewhere.
 	const own = (uri: vscode.Uri) => isRecipe(uri) && !uri.path.endsWith(`/${pipelineFiles.recipe}`);
 	const recipes = found.filter(own).sort((a, b) => (a.path < b.path ? -1 : 1));
 	if (recipes.length === 0) {

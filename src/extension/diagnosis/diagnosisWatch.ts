@@ -60,7 +60,7 @@ export class DiagnosisWatch extends Disposable {
 		if (this.disposed) return;
 		const wanted = settings.diagnosis() ? this.#needs.store.runs.filter(isGoing).slice(0, mostRuns) : [];
 		const folders = new Set(wanted.map(({ folder }) => folder));
-		// One that has ended is let go when all of it was looked at.
+		// One that has ended is let go when all of it was inspected.
 		this.#letGo((folder, { lease }) => {
 			if (folders.has(folder)) return false;
 			return !settings.diagnosis() || (lease.diagnosis.state.phase === 'ready' && !lease.diagnosis.live);

@@ -104,7 +104,7 @@ export class RunDiagnosis extends Disposable {
 		return this.#live;
 	}
 
-	/** A person needs not see it any more, or again. */
+	/** The user has dismissed it, or wants to see it again. */
 	async dismiss(id: string, dismissed: boolean): Promise<void> {
 		this.#log ??= await AlertLog.of(await openRun(this.folder));
 		await this.#log.dismiss(id, dismissed, Date.now() / 1000);
@@ -175,7 +175,7 @@ export class RunDiagnosis extends Disposable {
 		if (diagnosis.revision !== before) await this.#publish(diagnosis, false);
 	}
 
-	/** Until the run ends, or begins anew. */
+	/** Until the run ends, or starts over. */
 	async #follow(content: RunContent, diagnosed: Diagnosed): Promise<void> {
 		const looks = setInterval(() => void this.#watch(content, diagnosed), this.#options.lookMs ?? 10_000);
 		const follower = followRun(this.folder, { pollMs: this.#options.pollMs ?? 2000, format: content.format });
@@ -344,7 +344,7 @@ class LiveDiagnosis {
 	}
 }
 
-/** What a change of the record must differ in to be looked at. */
+/** What a change of the record must differ in to be inspected. */
 function stateOf(record: AnyRunRecord | null): string {
 	return record === null ? '' : diagnosedState(record, record.step, record.status);
 }

@@ -28,7 +28,7 @@ export interface EvaluationNeeds {
 
 /**
  * *Evaluate Checkpoint*: by questions, or at once when the caller answers them. Shows all evaluations of the run when it is
- * done. @returns undefined: the person changed their mind, or ended it; then the same evaluation goes on where it was
+ * done. @returns undefined: the user canceled, or ended it; then the same evaluation continues where it was
  */
 export async function evaluateCheckpoint(
 	view: RunView,

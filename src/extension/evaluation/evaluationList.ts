@@ -21,7 +21,7 @@ export interface EvaluationView {
 	readonly samples: number;
 	/** Seconds since the epoch. */
 	readonly created: number;
-	/** pass@1 with its 95% interval; null: it was broken off before its end. */
+	/** pass@1 with its 95% interval; null: it was interrupted before its end. */
 	readonly accuracy: Accuracy | null;
 }
 

@@ -36,8 +36,8 @@ export interface EvaluationProgram extends Pick<CliProgram, 'cli' | 'node' | 'cw
 }
 
 /**
- * Evaluates in a process of its own. Fails as the verb does; when the signal fires with `cancelled`, and then what is done is
- * kept and goes on when the same is asked for again.
+ * Evaluates in a separate process. Fails as the verb does; when the signal fires with `cancelled`, and then what is done is
+ * kept and continues when the same is asked for again.
  */
 export async function runEvaluation(program: EvaluationProgram): Promise<EvaluationResult> {
 	const { args, onProgress, ...rest } = program;

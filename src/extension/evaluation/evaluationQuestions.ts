@@ -24,7 +24,7 @@ export interface EvaluationAnswers {
 	readonly protocol?: 'r1';
 }
 
-/** Fails with `missing`. @returns undefined: the person changed their mind */
+/** Fails with `missing`. @returns undefined: the user canceled */
 export async function evaluationChoice(
 	view: RunView,
 	answers: EvaluationAnswers | null,

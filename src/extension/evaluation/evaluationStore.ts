@@ -12,7 +12,7 @@ interface Entry {
 	readonly views: readonly EvaluationView[];
 }
 
-/** How often the folders of evaluations are looked at, at most. */
+/** How often the folders of evaluations are inspected, at most. */
 const lookMs = 4000;
 
 /**
@@ -111,7 +111,7 @@ export class EvaluationStore extends Disposable {
 	}
 }
 
-/** Runs that are looked at together. */
+/** Runs that are inspected together. */
 const together = 16;
 
 /** The run that an evaluation's folder lies with: `<run>/annotations/evaluations/<name>`. */

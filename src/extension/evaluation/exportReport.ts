@@ -13,7 +13,7 @@ interface Needs {
 
 /**
  * *Export Report* of a run or a pipeline: where to is asked, unless the caller says `{ out }`. It is read and written in a
- * process of its own. @returns the file; undefined: the person changed their mind
+ * process of its own. @returns the file; undefined: the user canceled
  */
 export async function exportReport(
 	source: { readonly folder: string; readonly name: string },

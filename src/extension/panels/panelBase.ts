@@ -26,7 +26,7 @@ export function webviewOptions(extension: vscode.Uri): vscode.WebviewOptions & v
 	return {
 		enableScripts: true,
 		localResourceRoots: [vscode.Uri.joinPath(extension, 'dist', 'webview')],
-		// A page that is made anew takes a second or two, and what was typed or scrolled to in it would be gone.
+		// A page that is rebuilt takes a second or two, and what was typed or scrolled to in it would be gone.
 		retainContextWhenHidden: true,
 	};
 }
@@ -46,7 +46,7 @@ export interface PanelContext {
 }
 
 /**
- * One panel. Its webview is kept while its tab is hidden ({@link webviewOptions}), and hears of everything meanwhile, but draws
+ * One panel. Its webview is kept while its tab is hidden ({@link webviewOptions}), and hears of everything in the meantime, but draws
  * nothing: filters, inputs, scroll positions and what is being generated are there at once when it comes back. An app says `ready` whenever it
  * has (re)started, as after a reload of the window, and its panel answers with a complete snapshot.
  */

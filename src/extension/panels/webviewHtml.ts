@@ -40,7 +40,7 @@ export function escapeHtml(text: string): string {
 	return text.replace(/[&<>"']/g, (c) => escapes[c] ?? c);
 }
 
-/** The page of an app: it holds no data; everything comes by messages. */
+/** The page of an app: it contains no data; everything comes by messages. */
 export function appHtml(resources: WebviewResources, title: string, nonce = makeNonce()): string {
 	// The controls' library probes for :focus-visible with a style element, and takes its nonce from this mark; it is
 	// another than the script's, so that a script's nonce stands nowhere that can be read.

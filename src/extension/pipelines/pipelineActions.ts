@@ -111,7 +111,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			const name = displayText(view.name);
 			const move = 'Move to Trash';
 			const detail = `All of its ${view.stages.length} stages move to the ".trash" folder next to it. You can undo this.`;
-			// Days of work can lie in it.
+			// Days of work can be in it.
 			if ((await vscode.window.showWarningMessage(`Move ${name}?`, { modal: true, detail }, move)) !== move) return;
 			const [{ trashPipeline }, { restoreRun }] = await Promise.all([
 				import('../../runs/pipeline/trashPipeline.ts'),

@@ -36,7 +36,7 @@ const spoken = (parts: readonly (string | null)[]) => parts.filter(Boolean).join
 const ofText = (count: string | null) => count?.replace('/', ' of ') ?? null;
 const stageName = (name: string) => displayText(name, 40);
 
-/** `12/20`; null: it has not begun. */
+/** `12/20`; null: it has not started. */
 function countOf({ done, total }: Pick<StageView, 'done' | 'total'>): string | null {
 	return done === null ? null : `${done}${total === null ? '' : `/${total}`}`;
 }
@@ -155,7 +155,7 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): ToldRow 
 	const quiet = state === 'running' || state === 'finished';
 	return {
 		label,
-		// What is looked for stands first: a row is cut off where the view ends.
+		// What is looked for stands first: a row is truncated where the view ends.
 		description: live
 			? joined([quiet ? null : state, count, remaining, accuracy, reward, type, time, reason])
 			: joined([quiet ? null : state, accuracy, type, count, time, reason]),
@@ -201,7 +201,7 @@ function dependencies(stage: StageView, pipeline: PipelineView | undefined): [st
 function flagsOfStage(stage: StageView, { run, pipeline, evaluation }: StageFacts): ItemFlag[] {
 	const flags: ItemFlag[] = ['stage'];
 	const begun = stage.status !== 'waiting' && stage.status !== 'skipped';
-	// A stage goes on with its pipeline, not by itself.
+	// A stage continues with its pipeline, not by itself.
 	if (begun && run !== undefined) flags.push(...flagsOf(run).filter((flag) => flag !== 'resumable'));
 	if (evaluation != null) flags.push('evaluation');
 	const ended = stage.status === 'failed' || stage.status === 'stopped';

@@ -22,7 +22,7 @@ interface Entry {
 
 type KnownRuns = Pick<RunStore, 'runs' | 'onDidChange' | 'expect'>;
 
-/** How often pipelines at work are read again, and others looked at. */
+/** How often pipelines at work are read again, and others inspected. */
 const lookMs = 2000;
 
 /** The pipelines around the runs that are known, and those that were started here. Found again by their folders alone. */
@@ -68,7 +68,7 @@ export class PipelineStore extends Disposable {
 		return this.#entries.get(resolve(folder))?.view;
 	}
 
-	/** The pipeline that a stage's folder lies in. */
+	/** The pipeline that a stage's folder is in. */
 	around(folder: string): PipelineView | undefined {
 		return this.get(dirname(folder));
 	}
@@ -179,7 +179,7 @@ export class PipelineStore extends Disposable {
 		}
 	}
 
-	/** The run of a stage that has just begun is listed at once, not when it is next looked for. */
+	/** The run of a stage that has just started is listed at once, not when it is next looked for. */
 	#expectRuns(stages: readonly StageView[]): void {
 		for (const { type, status, done, folder } of stages) {
 			if (status !== 'running' || done === null || type === 'search' || type === 'evaluate') continue;
@@ -206,7 +206,7 @@ async function evaluationsIn(
 		if (type !== 'evaluate' || status !== 'finished') continue;
 		const before = known?.get(folder);
 		const { evaluationAt } = await import('../evaluation/evaluationList.ts');
-		// Its accuracy is that of pipeline.json: another one was made anew.
+		// Its accuracy is that of pipeline.json: another one was rebuilt.
 		const same = before?.accuracy?.accuracy === accuracy;
 		const view = same ? (before ?? null) : await evaluationAt(folder);
 		if (view !== null) found.set(folder, view);

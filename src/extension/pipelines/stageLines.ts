@@ -12,7 +12,7 @@ export interface StageLine {
 	readonly line: number;
 	/** `after base and samples`, `before of-sft`; empty: it waits for nobody, and nobody for it. */
 	readonly words: string;
-	/** How it stands in a pipeline; null: in none that is known. */
+	/** Its state in a pipeline; null: in no known pipeline. */
 	readonly stage: StageView | null;
 	readonly state: string | null;
 }

@@ -2,7 +2,7 @@
 export class StagePace {
 	readonly #seen = new Map<string, { readonly done: number; readonly at: number }>();
 
-	/** @param done steps or problems, as they stand at the time `at` in seconds */
+	/** @param done steps or problems, as they are at the time `at` in seconds */
 	note(stage: string, done: number, at: number): void {
 		const first = this.#seen.get(stage);
 		if (first === undefined || done < first.done) this.#seen.set(stage, { done, at });

@@ -12,7 +12,7 @@ export interface PolicyList {
 	readonly onDidChange: (listener: () => void) => { dispose(): void };
 }
 
-/** The *Policies* view. Its elements are ids of policies; what it lists is loaded when it is looked at. */
+/** The *Policies* view. Its elements are ids of policies; what it lists is loaded when it is inspected. */
 export class PoliciesTree extends Disposable implements vscode.TreeDataProvider<string> {
 	readonly #load: () => Promise<PolicyList>;
 	readonly #changed = this.register(new vscode.EventEmitter<undefined>());

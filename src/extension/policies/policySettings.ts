@@ -5,7 +5,7 @@ import { type PolicySpecOf, policySpecSchema } from '../../protocol/policySpec.t
 import { settingIds } from '../ids.ts';
 
 export type ServerPolicy = PolicySpecOf<'openai'>;
-/** As it stands in the settings. */
+/** As it is in the settings. */
 type Entry = Readonly<Record<string, unknown>>;
 
 export interface ServerList {

@@ -61,7 +61,7 @@ export class PolicyStore extends Disposable {
 		);
 	}
 
-	/** As they were last looked at. */
+	/** As they were last inspected. */
 	get policies(): readonly PolicyView[] {
 		return this.#views;
 	}
@@ -97,7 +97,7 @@ export class PolicyStore extends Disposable {
 		return this.#views;
 	}
 
-	/** A search has begun with it. */
+	/** A search has started with it. */
 	async used(spec: PolicySpec): Promise<void> {
 		if (spec.kind !== 'checkpoint' && spec.kind !== 'scripted') return;
 		const others = this.#recent().filter((other) => policyId(other) !== policyId(spec));

@@ -14,7 +14,7 @@ export interface DoctorProgram extends Pick<CliProgram, 'cli' | 'node' | 'cwd' |
 	onProgress(message: string): void;
 }
 
-/** Runs *Doctor* in a process of its own. Fails with `cancelled` when the signal fires, `internal` when nothing is reported. */
+/** Runs *Doctor* in a separate process. Fails with `cancelled` when the signal fires, `internal` when nothing is reported. */
 export async function runDoctor(program: DoctorProgram): Promise<DoctorReport> {
 	const { cli, node, cwd, signal, python, folder, selected, sandbox, quick, onProgress } = program;
 	const rows: CheckRow[] = [];

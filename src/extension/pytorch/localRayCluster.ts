@@ -16,7 +16,7 @@ interface Needs {
 /** Loaded when a recipe for Ray is started, or a command asks for it. */
 const load = () => import('../../environment/localCluster.ts');
 
-/** *Start Local Ray Cluster*, *Stop Local Ray Cluster*, and the offer to start one where a recipe's cluster is not there. */
+/** *Start Local Ray Cluster*, *Stop Local Ray Cluster*, and the offer to start one where a recipe's cluster does not exist. */
 export class LocalRayCluster {
 	readonly #needs: Needs;
 	#cluster: Promise<LocalCluster> | null = null;

@@ -36,7 +36,7 @@ export class SetUpCommand extends Disposable {
 	constructor(needs: Needs) {
 		super();
 		this.#needs = needs;
-		// A window that closes takes back what it has begun.
+		// A window that closes takes back what it has started.
 		this.register({ dispose: () => this.#abort.abort() });
 	}
 
@@ -123,7 +123,7 @@ export class SetUpCommand extends Disposable {
 			void notices.information(readySentence(result), [{ title: 'Doctor', run: () => this.#needs.doctor() }, log]);
 			return result.python;
 		} catch (error) {
-			// Until something was begun there is no log, and then the newest is another's.
+			// Until something was started there is no log, and then the newest is another's.
 			const failure = Failure.from(error);
 			notices.failure(failure, failure.reason === 'busy' ? [] : [log]);
 			return undefined;

@@ -7,7 +7,7 @@ import { withProgress } from '../progress.ts';
 import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
-/** What a person may want where an environment is there already. */
+/** What a person may want where an environment already exists. */
 export type SetupWish = 'doctor' | 'again' | 'choose' | 'log' | 'remove';
 
 export async function askWhatToDo(record: ManagedEnvironment): Promise<SetupWish | undefined> {

@@ -35,7 +35,7 @@ export class WindowTorchPython {
 		return found === null ? {} : { [pythonVariable]: found.python };
 	}
 
-	/** The same; where there is none, offers to set one up or to choose one, and then to go on. @returns undefined: none */
+	/** The same; where there is none, offers to set one up or to choose one, and then to continue. @returns undefined: none */
 	async orAsk(retry: () => unknown): Promise<Readonly<Record<string, string>> | undefined> {
 		try {
 			const { python, source } = await this.find();
@@ -53,7 +53,7 @@ export class WindowTorchPython {
 		}
 	}
 
-	/** Once in a window: an update of the extension has brought other versions. The run goes on with those that are there. */
+	/** Once in a window: an update of the extension has brought other versions. The run continues with those that are there. */
 	async #sayWhatIsOutdated(): Promise<void> {
 		if (this.#said) return;
 		const state = await environmentState(ManagedFolder.at(pytorchSettings.folder())).catch(() => null);

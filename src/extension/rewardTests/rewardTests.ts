@@ -143,7 +143,7 @@ export class RewardTests extends Disposable {
 		return this.#current(item.parent)?.children.get(item.id);
 	}
 
-	/** A reward file or a file of cases was written: its tests are read anew, and run where somebody asked for that. */
+	/** A reward file or a file of cases was written: its tests are read again, and run where somebody asked for that. */
 	#changed(uri: vscode.Uri): void {
 		if (uri.scheme !== 'file') return;
 		for (const [file, item] of this.controller.items) {

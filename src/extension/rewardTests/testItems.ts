@@ -7,7 +7,7 @@ import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import { findSignatures, type RewardSignature } from '../rewards/rewardSignatures.ts';
 import { bodyLine } from './bodyLine.ts';
 
-/** What stands behind an item of the Test Explorer. */
+/** What an item of the Test Explorer refers to. */
 export type TestNode =
 	| { readonly kind: 'file'; readonly file: string }
 	| { readonly kind: 'reward'; readonly file: string; readonly reward: string }

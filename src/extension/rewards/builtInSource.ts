@@ -5,7 +5,7 @@ import { type BuiltInInfo, builtInInfos } from '../../core/reward/builtInInfos.t
 import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
-/** The built-in reward of a name; asked for without one. undefined: the person changed their mind. */
+/** The built-in reward of a name; asked for without one. undefined: the user canceled. */
 export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined> {
 	if (typeof use === 'string') {
 		const info = builtInInfos.find(({ name }) => name === use);

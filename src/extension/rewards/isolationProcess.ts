@@ -16,7 +16,7 @@ export interface IsolationProgram {
 }
 
 /**
- * Checks the isolation in a process of its own: what it tries uses memory, processes and output, which is not for the
+ * Checks the isolation in a separate process: what it tries uses memory, processes and output, which is not for the
  * extension host. Fails as the check does, with `cancelled` when the signal fires, `internal` when nothing is reported.
  */
 export async function runIsolationCheck(program: IsolationProgram): Promise<IsolationReport> {

@@ -216,7 +216,7 @@ async function askWeights(run: string): Promise<Record<string, number> | undefin
 	return weights;
 }
 
-/** null: the text holds no weights. */
+/** null: the text contains no weights. */
 export function parseWeights(text: string): Record<string, number> | null {
 	const weights: Record<string, number> = {};
 	for (const part of text.split(',')) {

@@ -5,7 +5,7 @@ import type { AuditReport } from '../../protocol/audit.ts';
 import type { Comparison } from '../../protocol/comparison.ts';
 import type { ResultPlace } from '../../protocol/verificationMessages.ts';
 
-/** An audit or a comparison of this window; an earlier result stays while it is made anew. */
+/** An audit or a comparison of this window; an earlier result stays while it is rebuilt. */
 export interface Judgement {
 	readonly phase: 'running' | 'done' | 'failed';
 	readonly failure: Failure | null;

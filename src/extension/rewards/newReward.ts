@@ -35,7 +35,7 @@ const taken = new Set(
 	).split(' '),
 );
 
-/** Writes a reward file with its cases, from a template with comments. Resolves to it; undefined: the person changed their mind. */
+/** Writes a reward file with its cases, from a template with comments. Resolves to it; undefined: the user canceled. */
 export async function newReward(
 	places: { readonly extension: vscode.Uri; readonly files: RewardFileList },
 	answers: NewRewardAnswers,

@@ -13,7 +13,7 @@ interface RunQuestion {
 	readonly none?: vscode.QuickPickItem | undefined;
 }
 
-/** Asks for one of the known runs, newest first. null: none at all; undefined: the person changed their mind. */
+/** Asks for one of the known runs, newest first. null: none at all; undefined: the user canceled. */
 export async function pickRun(store: RunStore, question: RunQuestion): Promise<string | null | undefined> {
 	await store.ready;
 	const now = Date.now() / 1000;

@@ -8,7 +8,7 @@ const extensionId = 'ms-python.python';
 /** The Python extension may take its time to look for environments. */
 const patienceMs = 10_000;
 
-/** The part of the Python extension's API that is used; each member is looked at before it is called. */
+/** The part of the Python extension's API that is used; each member is inspected before it is called. */
 interface Environments {
 	getActiveEnvironmentPath?(resource?: vscode.Uri): { readonly id: string; readonly path: string } | undefined;
 	resolveEnvironment?(

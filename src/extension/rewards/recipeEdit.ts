@@ -21,7 +21,7 @@ export interface TextChange {
 
 /**
  * The changes that add an entry to a recipe's `rewards`, or give an entry of the same reward the new weight; comments and
- * all else stay as they are. Fails with `invalid` when the text is no recipe.
+ * all else stay as they are. Fails with `invalid` when the text is not a recipe.
  */
 export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	const root = parseTree(text, [], syntax);
@@ -84,7 +84,7 @@ function insertion(text: string, rewards: Node, written: string): TextChange[] {
 	return appended(text, last, isOneLine ? ` ${written}` : `${eol}${indentAt(text, last.offset)}${written}`);
 }
 
-/** What stands behind the last one of a list on its line: perhaps a comma, perhaps a comment. */
+/** What comes after the last one of a list on its line: perhaps a comma, perhaps a comment. */
 const lineEnd = /^(?:[ \t]*\/\*[^\r\n]*?\*\/)?[ \t]*(,?)(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/))?(?=[ \t]*\r?\n)/;
 
 /** The changes that put text behind the last one of a list; the comment on its line stays with it. */

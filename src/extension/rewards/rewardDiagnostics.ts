@@ -24,7 +24,7 @@ export class RewardDiagnostics extends Disposable {
 
 	#take(file: string): void {
 		const state = this.#view.get(file);
-		// While it is verified anew the old marks stay where they are.
+		// While it is verified again the old marks stay where they are.
 		if (state?.phase === 'loading' || state?.phase === 'running') return;
 		const before = this.#faults.get(file) ?? [];
 		const faults = state === undefined ? [] : faultsOf(state);

@@ -39,7 +39,7 @@ export class RewardFileList extends Disposable {
 	}
 
 	/**
-	 * Searches anew: the event of a file can be lost, as when it is written into a folder that has just been made. Whoever
+	 * Searches again: the event of a file can be lost, as when it is written into a folder that has just been made. Whoever
 	 * writes such files, or brings back a view that may have missed some, asks for it.
 	 */
 	async refresh(): Promise<void> {

@@ -19,7 +19,7 @@ export function rewardStem(path: string): string {
 	return basename(path).replace(named, '');
 }
 
-/** The labeled cases of a reward file lie beside it. */
+/** The labeled cases of a reward file are next to it. */
 export function casesFileOf(path: string): string {
 	return path.replace(named, '.cases.jsonl');
 }

@@ -119,7 +119,7 @@ export class RewardSession extends Disposable {
 	}
 
 	/**
-	 * The plan of the file's data and a process of its own, for an audit, a comparison or a test; the caller disposes the
+	 * The plan of the file's data and its own process, for an audit, a comparison or a test; the caller disposes the
 	 * process. Fails as `RewardRunner.describe`.
 	 */
 	async open(

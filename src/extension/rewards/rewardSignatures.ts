@@ -7,7 +7,7 @@ export interface RewardSignature {
 	readonly line: number;
 	/** Column of the name. */
 	readonly column: number;
-	/** Line on which the signature ends: the inline text stands behind it. */
+	/** Line on which the signature ends: the inline text comes after it. */
 	readonly endLine: number;
 }
 

@@ -24,7 +24,7 @@ export class RewardTargets {
 		this.#files = files;
 	}
 
-	/** A file, and a reward of it where the call or the cursor says so. undefined: the person changed their mind. */
+	/** A file, and a reward of it where the call or the cursor says so. undefined: the user canceled. */
 	async file(args: readonly unknown[], title: string): Promise<RewardTarget | undefined> {
 		const named = namedTarget(args);
 		if (named !== null) return named;

@@ -101,7 +101,7 @@ export function standingOf(state: FileVerification | undefined, reward: string):
 	return tone === 'error' || tone === 'warning' ? tone : 'good';
 }
 
-/** "0.62 ± 0.31, gold 96%", with what is bad before it and what is worth a look behind: of a row in the *Rewards* view. */
+/** "0.62 ± 0.31, gold 96%", with what is bad before it and what is worth checking behind: of a row in the *Rewards* view. */
 export function shortSummary(results: RewardResults | undefined): string {
 	return resultsOf(results)
 		.filter((verification) => verification !== results?.selection)

@@ -56,7 +56,7 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 	}
 
 	/**
-	 * The rows of a file's rewards where only they have changed: while the editor reads what is below a row anew, it knows
+	 * The rows of a file's rewards where only they have changed: while the editor reads what is below a row again, it knows
 	 * nothing of it, and an action that is clicked there then reaches its command without a reward.
 	 */
 	#changedRows(file: string): RewardItem[] {

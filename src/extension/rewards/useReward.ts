@@ -29,7 +29,7 @@ const beginnings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
 
 /**
  * Adds a reward to a recipe by an edit of its document, which keeps comments and can be undone, and offers to start it.
- * @returns the recipe; undefined: the person changed their mind
+ * @returns the recipe; undefined: the user canceled
  */
 export async function useReward(
 	used: UsedReward,

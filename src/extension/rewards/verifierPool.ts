@@ -40,7 +40,7 @@ export class VerifierPool extends Disposable {
 		return (await this.#entry(file)).hosts;
 	}
 
-	/** A recipe has come or gone: data is looked for anew. */
+	/** A recipe has come or gone: data is looked for again. */
 	forgetData(): void {
 		for (const entry of this.#entries.values()) {
 			entry.then(

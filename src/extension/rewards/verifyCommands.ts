@@ -18,7 +18,7 @@ import type { RewardTargets } from './rewardTarget.ts';
 import type { RewardVerifications } from './rewardVerifications.ts';
 import { valueWords } from './rewardWords.ts';
 
-/** Shows results at length, and follows them as they are made anew. */
+/** Shows results at length, and follows them as they are rebuilt. */
 export interface ResultsOpener {
 	show(place: ResultPlace, part?: ResultPart): unknown;
 }
@@ -162,7 +162,7 @@ export class VerifyCommands {
 		this.#needs.notices.failure(failure, [{ title: 'Go to Line', run: goTo }]);
 	}
 
-	/** null: no run any longer; undefined: the person changed their mind. */
+	/** null: no run any longer; undefined: the user canceled. */
 	async #pickRun(session: RewardSession): Promise<string | null | undefined> {
 		const noRun = session.run === null ? [] : [{ label: '$(close) No run', description: 'dataset and cases only' }];
 		return pickRun(this.#needs.store, {

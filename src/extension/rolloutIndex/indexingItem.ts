@@ -30,7 +30,7 @@ export class IndexingItem extends Disposable {
 		this.register(toDisposable(() => this.#item?.dispose()));
 	}
 
-	/** Pauses indexing, or lets it go on. */
+	/** Pauses indexing, or lets it continue. */
 	async toggle(): Promise<void> {
 		const paused = !this.#paused;
 		await this.#rolloutIndex.request('pause', { paused });

@@ -30,7 +30,7 @@ export interface ContinueRequest extends Omit<ContinuationRequest, 'seed'> {
 	readonly seed?: number;
 }
 
-/** Who goes on from a completion. */
+/** Who continues from a completion. */
 interface Source {
 	readonly kind: 'live' | 'checkpoint' | 'none';
 	readonly record: AnyRunRecord | null;
@@ -50,7 +50,7 @@ const idleMs = 300_000;
 const usualTokens = 256;
 
 /**
- * *Continue from Here*: lets the policy of a run go on from a cut and edited completion. The live engine answers where there
+ * *Continue from Here*: lets the policy of a run continue from a cut and edited completion. The live engine answers where there
  * is one; else an engine is started that serves the checkpoint nearest to the rollout's step. It is kept for the next time,
  * until nobody has asked for a while, and ends with this object.
  */
@@ -71,7 +71,7 @@ export class ContinueFrom extends Disposable {
 		});
 	}
 
-	/** Who would go on from a rollout of a step, in words. @param step null: of any */
+	/** Who would continue from a rollout of a step, in words. @param step null: of any */
 	async policy(step: number | null): Promise<PolicyContent> {
 		const recipe = decode(resolvedRecipeSchema, await readResolvedRecipe(this.#options.run.folder).catch(() => null));
 		const grpo = recipe.ok ? recipe.value.stages.findLast((stage) => stage.type === 'grpo') : undefined;
@@ -112,7 +112,7 @@ export class ContinueFrom extends Disposable {
 	}
 
 	/**
-	 * Goes on from prompt and prefix. Fails with `unsupported` for another trainer's run, `unavailable` without an engine or
+	 * Continues from prompt and prefix. Fails with `unsupported` for another trainer's run, `unavailable` without an engine or
 	 * checkpoint, `invalid` when the edited text does not fit the vocabulary or the context, and with `cancelled`.
 	 * @param onText what was added since the last call
 	 */
@@ -210,7 +210,7 @@ export class ContinueFrom extends Disposable {
 	}
 }
 
-/** Waiting can be given up; the engine then goes on starting for the next time, until it is idle. */
+/** Waiting can be given up; the engine then continues starting for the next time, until it is idle. */
 function opened(open: Promise<ServedCheckpoint>, signal: AbortSignal): Promise<ServedCheckpoint> {
 	return new Promise((resolve, reject) => {
 		const abort = () => reject(new Failure('cancelled', 'Canceled.'));

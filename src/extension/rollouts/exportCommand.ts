@@ -38,7 +38,7 @@ function argumentOf(value: unknown): ExportArgument | null {
 
 /**
  * *Export Rollouts...* of a whole run: by dialogs, or at once when the caller says as what and where to.
- * @returns the summary of an export without dialogs; whether the dialogs came to an end
+ * @returns the summary of an export without dialogs; whether the dialogs finished
  */
 export async function exportRun(
 	run: { readonly folder: string; readonly name: string },

@@ -74,7 +74,7 @@ async function pickFormat(what: string): Promise<ExportFormat | null> {
 	return picked?.format ?? null;
 }
 
-/** What else can be chosen for a format; undefined: the person thought better of it. */
+/** What else can be chosen for a format; undefined: the user canceled. */
 async function pickChoices(format: ExportFormat, what: string): Promise<ExportChoices | undefined> {
 	const options = optionsOf(format);
 	if (options.length === 0) return noChoices;
@@ -87,7 +87,7 @@ async function pickChoices(format: ExportFormat, what: string): Promise<ExportCh
 	return picked && applyOptions(picked.map(({ option }) => option));
 }
 
-/** What is changed in the completions of an SFT file; undefined: the person thought better of it. */
+/** What is changed in the completions of an SFT file; undefined: the user canceled. */
 async function pickPerturbation(): Promise<Perturbation | undefined> {
 	const items = perturbationKinds.map((kind) => ({
 		label: perturbations[kind],

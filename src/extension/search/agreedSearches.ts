@@ -14,13 +14,13 @@ const mostBegun = 500;
 
 export interface AgreedSpec {
 	readonly spec: SearchSpec;
-	/** This user has begun the search. */
+	/** This user has started the search. */
 	readonly own: boolean;
 }
 
 /**
- * Which searches may go on with what their logs name. A log says which policy, scorers and tools it was begun with, and whoever
- * wrote the log may not be the person who lets it go on: what a log of somebody else names is agreed to first, and the names of
+ * Which searches may continue with what their logs name. A log says which policy, scorers and tools it was started with, and whoever
+ * wrote the log may not be the person who lets it continue: what a log of somebody else names is agreed to first, and the names of
  * keys in it are left out.
  */
 export class AgreedSearches {
@@ -36,7 +36,7 @@ export class AgreedSearches {
 	}
 
 	/**
-	 * What a search may go on with; asks where the log is not this user's own.
+	 * What a search may continue with; asks where the log is not this user's own.
 	 * @returns null: not with what the log names; undefined: the log names nothing that can be read, which whoever uses it says
 	 */
 	async specOf({ log, start }: Pick<SearchView, 'log' | 'start'>): Promise<AgreedSpec | null | undefined> {

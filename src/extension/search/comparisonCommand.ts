@@ -165,7 +165,7 @@ export class ComparisonCommand extends Disposable {
 		return found.flat().slice(0, 50);
 	}
 
-	/** null: the person thought better of it. */
+	/** null: the user canceled. */
 	async #ask(): Promise<ComparisonSpec | null> {
 		const { store, files, policies } = this.#needs;
 		const steps = 5;

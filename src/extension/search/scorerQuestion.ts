@@ -39,7 +39,7 @@ const judging: readonly Judging[] = [
 const majority: Judging = ['Majority', 'share of answers that agree', { use: 'majority' }];
 
 /**
- * What gives values: to steps, or only to what has come to its end.
+ * What gives values: to steps, or only to what has finished.
  * @param needed there must be one
  */
 export async function askScorer(
@@ -76,7 +76,7 @@ export async function askScorer(
 			...[...judging, ...(scope === 'final' ? [majority] : [])]
 				.filter(([, , , kinds]) => policy === undefined || (kinds?.includes(policy) ?? true))
 				.map(([label, description, value]) => ({ label, description, value })),
-			// A reward values what has come to its end.
+			// A reward values what has finished.
 			...(scope === 'step'
 				? []
 				: [

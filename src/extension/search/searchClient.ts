@@ -17,10 +17,10 @@ export type SearchClientOptions = Pick<WorkerClientOptions, 'program' | 'args' |
 export class SearchClient extends Disposable {
 	readonly #worker: WorkerClient;
 	readonly #changed = this.register(new Emitter<SearchNews<'changed'>>());
-	/** A search has begun, goes on, or has ended. */
+	/** A search has started, continues, or has ended. */
 	readonly onChanged = this.#changed.event;
 	readonly #compared = this.register(new Emitter<SearchNews<'compared'>>());
-	/** A comparison of strategies has begun, goes on, or has ended. */
+	/** A comparison of strategies has started, continues, or has ended. */
 	readonly onCompared = this.#compared.event;
 	/** The worker is gone, and no search runs. */
 	readonly onEnded: WorkerClient['onEnded'];

@@ -15,7 +15,7 @@ export interface SearchView extends SearchSummary {
 	readonly run: string | null;
 }
 
-/** Logs are listed again so often while somebody looks, in milliseconds; a search that runs is looked at more often. */
+/** Logs are listed again so often while somebody looks, in milliseconds; a search that runs is inspected more often. */
 const lookMs = { idle: 6000, running: 1000 } as const;
 /** Logs that are listed, newest first. */
 const mostSearches = 500;

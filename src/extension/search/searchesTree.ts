@@ -9,7 +9,7 @@ import type { SearchPresentation } from './searchPresentation.ts';
 export interface SearchList {
 	/** Logs, newest first; resolves when they are known. */
 	logs(): Promise<readonly string[]>;
-	/** Logs as they were last looked at. */
+	/** Logs as they were last inspected. */
 	readonly known: readonly string[];
 	present(log: string): SearchPresentation | null;
 	/** Whether somebody looks. */
@@ -17,7 +17,7 @@ export interface SearchList {
 	readonly onDidChange: (listener: () => void) => { dispose(): void };
 }
 
-/** The *Searches* view. Its elements are logs; what it lists is loaded when it is looked at. */
+/** The *Searches* view. Its elements are logs; what it lists is loaded when it is inspected. */
 export class SearchesTree extends Disposable implements vscode.TreeDataProvider<string> {
 	readonly #load: () => Promise<SearchList>;
 	readonly #changed = this.register(new vscode.EventEmitter<string[] | undefined>());

@@ -50,10 +50,10 @@ export class WindowSearches extends Disposable {
 	readonly #running = new Set<string>();
 	readonly #comparing = new Set<string>();
 	readonly #compared = this.register(new Emitter<SearchNews<'compared'>>());
-	/** A comparison of strategies of this window has begun, goes on or has ended. */
+	/** A comparison of strategies of this window has started, continues or has ended. */
 	readonly onCompared = this.#compared.event;
 	readonly #changed = this.register(new Emitter<SearchNews<'changed'>>());
-	/** A search of this window has begun, goes on or has ended. */
+	/** A search of this window has started, continues or has ended. */
 	readonly onChanged = this.#changed.event;
 
 	constructor(options: WindowSearchesOptions) {
@@ -137,7 +137,7 @@ export class WindowSearches extends Disposable {
 		return this.#comparing;
 	}
 
-	/** Compares strategies in a folder, or goes on with what is there; resolves when it has begun. */
+	/** Compares strategies in a folder, or continues with what is there; resolves when it has started. */
 	async compare(spec: SearchParams<'compare'>['spec'], folder: string, signal?: AbortSignal): Promise<void> {
 		this.#requireTrust();
 		const [keys, environment] = await this.#secrets();

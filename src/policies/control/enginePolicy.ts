@@ -41,7 +41,7 @@ export interface EnginePolicyOptions {
 	readonly context: number | null;
 	/** Of the checkpoint; null: it is not known here. */
 	readonly tokenizer?: Tokenizer | null;
-	/** Completions of one request to the engine at most: one that trains waits meanwhile. */
+	/** Completions of one request to the engine at most: one that trains waits in the meantime. */
 	readonly rows: number;
 	/** A connection to the engine; called again after one was lost. */
 	connect(signal?: AbortSignal): Promise<{ readonly client: ControlClient; readonly lease: IDisposable }>;
@@ -81,7 +81,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 	/** It takes lists, one entry a prompt. */
 	readonly #many: boolean;
 	#connection: Connection;
-	/** While a lost connection is made anew. */
+	/** While a lost connection is restored. */
 	#again: Promise<Connection> | null = null;
 
 	private constructor(options: EnginePolicyOptions, connection: Connection) {

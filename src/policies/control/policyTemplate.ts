@@ -43,7 +43,7 @@ function templateOf(value: unknown): Template | null {
 	return given.ok ? resolveTemplate(given.value) : null;
 }
 
-/** The run folder of a checkpoint folder `<run>/checkpoints/<step>`; null: it lies elsewhere. */
+/** The run folder of a checkpoint folder `<run>/checkpoints/<step>`; null: it is elsewhere. */
 export function runOfCheckpoint(folder: string): string | null {
 	const parent = dirname(folder);
 	return basename(parent) === runFiles.checkpoints ? dirname(parent) : null;

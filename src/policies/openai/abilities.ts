@@ -1,9 +1,9 @@
 import type { PolicyCapabilities } from '../../core/search/policy.ts';
 import type { PolicyApi } from '../../protocol/policySpec.ts';
 
-/** How a server goes on from the beginning of an answer. */
+/** How a server continues from the beginning of an answer. */
 export type PrefixStyle =
-	/** The beginning stands behind the prompt (completions). */
+	/** The beginning comes after the prompt (completions). */
 	| 'prompt'
 	/** It is the last message, with `continue_final_message` (vLLM, SGLang). */
 	| 'continue'
@@ -28,7 +28,7 @@ export interface OpenAiAbilities {
 	/** It refuses requests with a seed. */
 	readonly refusesSeed: boolean;
 	readonly prefix: PrefixStyle | null;
-	/** What goes on repeats the beginning first. */
+	/** What continues repeats the beginning first. */
 	readonly echoesPrefix: boolean;
 	/** JSON Schemas of `response_format` are kept to. */
 	readonly schema: boolean;

@@ -36,9 +36,9 @@ export class ChoiceDraft {
 	reasoned = false;
 
 	/**
-	 * @param prefix what the server goes on from: its thinking may be open
+	 * @param prefix what the server continues from: its thinking may be open
 	 * @param server.untold it was given the stop texts and does not say when one of them ended a text
-	 * @param server.echoed what it repeats before it goes on
+	 * @param server.echoed what it repeats before it continues
 	 * @param server.redactor takes out a secret that it writes in several parts
 	 */
 	constructor(
@@ -118,7 +118,7 @@ export class ChoiceDraft {
 
 	/**
 	 * @param tokens that the server counted for it; null: it did not
-	 * @param promptTokens likewise, of what it was given
+	 * @param promptTokens also, of what it was given
 	 */
 	generation(tokens: number | null, promptTokens: number | null): Generation {
 		const finish = this.#outcome();
@@ -154,7 +154,7 @@ export class ChoiceDraft {
 			case 'max_tokens':
 				return 'length';
 			case 'stop':
-				// It may have been either; what goes on from a stop text finds out.
+				// It may have been either; what continues from a stop text finds out.
 				return this.#untold && this.#stops.length > 0 ? 'stop' : 'end';
 			default:
 				return 'end';

@@ -224,7 +224,7 @@ class Replies implements ReplyListener {
 		return brought;
 	}
 
-	/** @param echoed what each text repeats before it goes on */
+	/** @param echoed what each text repeats before it continues */
 	exchange(end: ReplyEnd, origin: string, echoed: string): Exchange {
 		const began = this.#drafts.filter((draft) => draft.finished || draft.text !== '');
 		const whole = end.broken === null && (end.said || began.every((draft) => draft.finished));

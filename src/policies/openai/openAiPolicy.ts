@@ -124,7 +124,7 @@ export class OpenAiPolicy implements OpenPolicy {
 		return made;
 	}
 
-	/** One request, and, where its answer breaks off, others that go on from what there is. */
+	/** One request, and, where its answer is interrupted, others that continue from what there is. */
 	async #answer(
 		request: GenerateRequest,
 		first: number,
@@ -145,7 +145,7 @@ export class OpenAiPolicy implements OpenPolicy {
 		return Promise.all(generations.map((one, k) => this.#goOn(request, one, { ...options, n: 1 }, first + k, broken)));
 	}
 
-	/** From where a connection was lost, as far as the server can go on and tries are left; else what came so far. */
+	/** From where a connection was lost, as far as the server can continue and tries are left; else what came so far. */
 	async #goOn(
 		request: GenerateRequest,
 		begun: Generation,

@@ -32,7 +32,7 @@ export interface ReplyListener {
 
 /** How an answer ended. */
 export interface ReplyEnd {
-	/** Why it was broken off after something had come; null: it came to its end. */
+	/** Why it was interrupted after something had come; null: it finished. */
 	readonly broken: Failure | null;
 	/** Parts that could not be read. */
 	readonly rubbish: number;

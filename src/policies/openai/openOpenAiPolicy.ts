@@ -104,7 +104,7 @@ function keyOf(spec: OpenAiSpec, { keys, environment = {}, keyVariables = [] }: 
 	const own = keys !== undefined && Object.hasOwn(keys, name) ? keys[name] : undefined;
 	const key = own ?? variableKey(spec, environment, keyVariables) ?? originKey(spec, environment);
 	if (key === undefined || key === '') return null;
-	// What cannot stand in a header would be told in the fault.
+	// What cannot be in a header would be told in the fault.
 	if (!/^[\x21-\x7e]+$/.test(key)) {
 		throw new Failure(
 			'invalid',

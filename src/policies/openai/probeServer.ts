@@ -9,7 +9,7 @@ import type { OpenAiSpec } from './requestBody.ts';
 
 const counting = 'Count from 1 to 30 in digits, with blanks between them, and write nothing else.';
 const counted = { prefix: '1 2 3 4 5 6 7 8', next: /^\s*9\b/ };
-/** Of what goes on from a beginning. */
+/** Of what continues from a beginning. */
 const fewTokens = 6;
 const inventing = 'Invent a name for a small sailing boat. Say the name alone.';
 
@@ -191,7 +191,7 @@ class Probe {
 		const [generation] = got.generations;
 		if (generation?.finish !== 'stop') return { abilities: { stops: 'untold' } };
 		if (got.toldStop) return { abilities: { stops: 'told' } };
-		// It went on behind the stop text as if there were none.
+		// It continued behind the stop text as if there were none.
 		if (generation.tokens >= this.#first.tokens) return { abilities: { stops: 'refused' }, note };
 		return { abilities: { stops: 'kept' } };
 	}
@@ -209,15 +209,15 @@ class Probe {
 			try {
 				if (typeof JSON.parse(text)?.ready === 'boolean') return { abilities: { schema: true } };
 			} catch {
-				// It is no JSON, so it was not kept to a schema.
+				// It is not JSON, so it was not kept to a schema.
 			}
 		}
 		return { abilities: {}, note: 'It does not follow JSON schemas.' };
 	}
 
 	/**
-	 * Whether the greedy text, given its own beginning, goes on as it went. Where that text says nothing (it repeats itself, or is
-	 * too short, or the model cannot be greedy), whether counting goes on.
+	 * Whether the greedy text, given its own beginning, continues as it went. Where that text says nothing (it repeats itself, or is
+	 * too short, or the model cannot be greedy), whether counting continues.
 	 */
 	async prefix(): Promise<Tried> {
 		const styles: readonly PrefixStyle[] =
@@ -225,7 +225,7 @@ class Probe {
 		const split = splitOf(this.#text);
 		for (const style of styles) {
 			const prefix = split?.prefix ?? counted.prefix;
-			// Too few to say the beginning anew: what has it all the same repeats it for nothing.
+			// Too few to say the beginning again: what has it all the same repeats it for nothing.
 			const request = requestOf(counting, { maxTokens: fewTokens, prefix });
 			const got = await this.#try({ prefix: style }, request);
 			if (got instanceof Failure) continue;
@@ -280,7 +280,7 @@ function stopWithin(text: string): string | null {
 	return words[Math.floor(words.length / 2)]?.[0].slice(0, 20) ?? null;
 }
 
-/** Where a text can be cut so that going on and beginning again look different; null: nowhere. */
+/** Where a text can be cut so that continuing and beginning again look different; null: nowhere. */
 function splitOf(text: string): { readonly prefix: string; readonly rest: string } | null {
 	const places = [...text.matchAll(/(?<=\S)\s+(?=\S)/g)].map(({ index }) => index);
 	const middle = text.length / 2;

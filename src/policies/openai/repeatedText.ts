@@ -42,7 +42,7 @@ export class RepeatedReply implements ReplyListener {
 	/** Fails with `unsupported` where the server has not repeated the text. @param name of the policy */
 	of(text: string, name: string): RepeatedText {
 		const repeated = this.#tokens.map((token) => token.text).join('');
-		// Special tokens may stand before it.
+		// Special tokens may come before it.
 		const shift = repeated.indexOf(text);
 		if (shift < 0) throw new Failure('unsupported', `${name} does not echo its prompt.`);
 		let at = -shift;

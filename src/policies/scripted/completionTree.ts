@@ -28,7 +28,7 @@ export interface DrawnToken {
 	readonly top: readonly (readonly [text: string, logprob: number])[];
 }
 
-/** Weighted completions read as one distribution over tokens: p(token | beginning) = weight of those that go on with it / of all. */
+/** Weighted completions read as one distribution over tokens: p(token | beginning) = weight of those that continue with it / of all. */
 export class CompletionTree {
 	readonly #branches: readonly Branch[];
 

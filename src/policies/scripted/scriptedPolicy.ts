@@ -17,7 +17,7 @@ type Conversation = readonly ChatMessage[];
 
 /**
  * Plays a script: for tests, and for learning how a strategy works. Its completions are read as a distribution over tokens, so
- * that it goes on from any of their beginnings and tells true log-probabilities; the same request with the same seed gets the
+ * that it continues from any of their beginnings and tells true log-probabilities; the same request with the same seed gets the
  * same answer, whatever else is asked at the time.
  */
 export class ScriptedPolicy implements OpenPolicy {

@@ -67,7 +67,7 @@ export class Judge implements BuiltIn {
 		const gold = shown === 'never' ? null : (first ?? null);
 		if (shown === 'required' && gold === null) return null;
 		const response = judged === 'answer' ? answerOf(sample, this.#tags) : sample.completion.trim();
-		// What is not there need not be judged.
+		// What does not exist need not be judged.
 		if (response === null || response === '') return 0;
 		const texts = { problem: sample.prompt, gold, response };
 		// The code depends on all texts: none of them can hold it, and the same row is asked in the same words.

@@ -17,14 +17,14 @@ export class JudgeCache {
 	readonly #path: string | null;
 	readonly #replies = new Map<string, string>();
 	readonly #writes = new Sequencer();
-	/** The first write that failed: the cache then goes on in memory. */
+	/** The first write that failed: the cache then continues in memory. */
 	#broken: Failure | null = null;
 
 	private constructor(path: string | null) {
 		this.#path = path;
 	}
 
-	/** Fails with `invalid` when the path is no regular file, too large or no cache, `denied` when it cannot be read. */
+	/** Fails with `invalid` when the path is not a regular file, too large or no cache, `denied` when it cannot be read. */
 	static async open(path: string | null): Promise<JudgeCache> {
 		const cache = new JudgeCache(path);
 		if (path === null) return cache;

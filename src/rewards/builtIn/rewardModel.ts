@@ -63,7 +63,7 @@ export class RewardModel implements BuiltIn {
 			const batch = samples.slice(start, start + batchRows);
 			const client = await this.#client(signal);
 			const scored = this.#ask(client, batch, signal).catch(async (error: unknown) => {
-				// Its engine may be another program's, which has ended meanwhile.
+				// Its engine may be another program's, which has ended in the meantime.
 				if (signal.aborted || !client.closed) throw error;
 				return this.#ask(await this.#client(signal), batch, signal);
 			});

@@ -21,7 +21,7 @@ export class CoverageMeter {
 		this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 	}
 
-	/** Counting begins anew. */
+	/** Counting starts over. */
 	reset(): void {
 		this.#post('Profiler.takePreciseCoverage');
 	}

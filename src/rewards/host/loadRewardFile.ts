@@ -150,7 +150,7 @@ function syntaxPlace(error: SyntaxError, file: string, imports: LocalImports): {
 	return { file };
 }
 
-/** A module that is not there, with the line that imports it. */
+/** A module that is missing, with the line that imports it. */
 function explainMissing(error: Error): LoadFailureData {
 	const [, kind, name = '', importer = ''] =
 		/^Cannot find (package|module) '(.+)' imported from (.+)$/.exec(error.message) ?? [];

@@ -9,7 +9,7 @@ export interface Location {
 	readonly endLine: number;
 }
 
-/** A JavaScript or TypeScript file as it stands on disk: where its exports are, and which of its lines can run. */
+/** A JavaScript or TypeScript file as it is on disk: where its exports are, and which of its lines can run. */
 export class RewardFileSource {
 	readonly #program: Program;
 

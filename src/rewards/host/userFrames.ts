@@ -8,7 +8,7 @@ const maxFrames = 12;
 export interface Thrown {
 	readonly message: string;
 	readonly stack?: string;
-	/** Of the reward file, from 1: the innermost frame that lies in it. */
+	/** Of the reward file, from 1: the innermost frame that is in it. */
 	readonly line?: number;
 }
 

@@ -109,7 +109,7 @@ async function killAll(folder: string): Promise<void> {
 				// 0 is a process that this namespace does not show, and would be this process's own group.
 				if (pid > 0) process.kill(pid, 'SIGKILL');
 			} catch {
-				// It has ended meanwhile.
+				// It has ended in the meantime.
 			}
 		}
 	}

@@ -56,7 +56,7 @@ export interface SandboxCommand {
 }
 
 /**
- * How a program in a sandbox came to its end.
+ * How a program in a sandbox ended.
  * - `exited`: by itself, see `status`; `signal`: by a signal, see `signal`
  * - `wall`, `cpu`, `memory`, `processes`, `output`: ended because it went beyond that limit
  * - `cancelled`: ended on request
@@ -69,7 +69,7 @@ export interface SandboxOutcome {
 	readonly status: number | null;
 	readonly signal: string | null;
 	readonly durationMs: number;
-	/** Most that was seen while it ran, looked at every few milliseconds; 0: it ended before the first look, or an engine runs it. */
+	/** Most that was seen while it ran, inspected every few milliseconds; 0: it ended before the first look, or an engine runs it. */
 	readonly peakMemoryMb: number;
 	readonly peakProcesses: number;
 }

@@ -2,7 +2,7 @@ import { type Architecture, allowedCalls, newestCall } from './systemCalls.ts';
 
 /**
  * A seccomp filter as classic BPF (linux/filter.h, linux/seccomp.h) that allows what programs of the supported runtimes
- * need and refuses every other system call. It stands behind the namespaces, in case one of those does not hold, and
+ * need and refuses every other system call. It comes after the namespaces, in case one of those does not hold, and
  * keeps programs from memory of the kernel that no limit counts.
  */
 
@@ -97,7 +97,7 @@ function program(architecture: Architecture): Instruction[] {
 		fail(errno.EPERM),
 	];
 	list.push(
-		// Its flags lie in memory, where no filter can look; without it, libraries use clone.
+		// Its flags are in memory, where no filter can look; without it, libraries use clone.
 		...forCall(numbers.clone3, [fail(errno.ENOSYS)]),
 		...forCall(numbers.clone, [load(offsets.arg0), [BPF_JSET, 0, 1, namespaceFlags], fail(errno.EPERM), allow]),
 		...forCall(numbers.socket, families),

@@ -32,7 +32,7 @@ export function seccompProfile(): string {
 			// No terminal is in reach of the requests that the other filter refuses.
 			allow(['ioctl']),
 			allow(['clone'], { index: 0, value: namespaceFlags, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }),
-			// Its flags lie in memory, where no filter can look; without it, libraries use clone.
+			// Its flags are in memory, where no filter can look; without it, libraries use clone.
 			{ names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS, args: [] },
 			// Unix sockets alone, which keep the kernel's default size.
 			allow(['socket', 'socketpair'], is(0, 1), { index: 2, value: 1, op: 'SCMP_CMP_LE' }),

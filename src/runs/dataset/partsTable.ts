@@ -89,7 +89,7 @@ export class PartsTable implements DataTable {
 
 /**
  * Paths of the Parquet files in a folder, or of the Arrow files that `save_to_disk` wrote. Fails with `invalid` where there are
- * none, and where they are several splits: a test set must not be trained on because it lies in the same folder; and as
+ * none, and where they are several splits: a test set must not be trained on because it is in the same folder; and as
  * {@link savedParts}.
  */
 export async function partsOf(folder: string): Promise<string[]> {

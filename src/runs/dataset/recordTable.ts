@@ -173,7 +173,7 @@ export class RecordTable implements DataTable {
 			return {
 				...placed(row, place),
 				value: null,
-				fault: `has ${end - start} bytes, more than the limit of ${longestRecord}`,
+				fault: `has ${end - start} bytes, more than the ${longestRecord} that are read`,
 			};
 		if (start >= chunkAt) return this.#parsed(row, bytes.subarray(start - chunkAt, end - chunkAt), place);
 		// A record that began in the portion before is read again.
@@ -199,7 +199,7 @@ export class RecordTable implements DataTable {
 			const { line } = place;
 			return line === undefined ? { row, value, fault: null } : { row, value, fault: null, line };
 		} catch {
-			const fault = place.end >= this.size ? 'is incomplete JSON: it may still be being written' : 'is not JSON';
+			const fault = place.end >= this.size ? 'is not whole JSON: it may still be being written' : 'is not JSON';
 			return { ...placed(row, place), value: null, fault };
 		}
 	}

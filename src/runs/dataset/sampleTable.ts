@@ -4,7 +4,7 @@ import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable } from './dataTable.ts';
 import { PartsTable } from './partsTable.ts';
 
-/** Rows that are looked at before anything is shown, as far as that takes no longer than a moment. */
+/** Rows that are inspected before anything is shown, as far as that takes no longer than a moment. */
 const sampled = { rows: 200, ms: 250, bytes: 16 << 20 } as const;
 
 /** Columns by the first rows. */

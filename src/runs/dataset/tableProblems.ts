@@ -10,7 +10,7 @@ import { openTable } from './openTable.ts';
 import { placeOf } from './problemRows.ts';
 import { sampleTable } from './sampleTable.ts';
 
-/** Rows that are looked at for the first problems. */
+/** Rows that are inspected for the first problems. */
 const maxPassed = 50_000;
 
 /** A problem, or why the row is none. */
@@ -37,7 +37,7 @@ export async function columnReader(table: DataTable, named: NamedColumns): Promi
 	};
 }
 
-/** The first `limit` rows with a problem, each with its place, as far as they stand at the beginning of the file. Fails with `missing`, `invalid`. */
+/** The first `limit` rows with a problem, each with its place, as far as they are at the beginning of the file. Fails with `missing`, `invalid`. */
 export async function firstProblems(path: string, limit: number): Promise<{ place: string; problem: SearchProblem }[]> {
 	const found: { place: string; problem: SearchProblem }[] = [];
 	const table = await openRows(path);

@@ -6,7 +6,7 @@ import { Turns } from '../../files/turns.ts';
 import type { FolderView, FoundFile } from './folderView.ts';
 import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
 
-/** Names of one folder that are looked at; what is beyond is told as left out. */
+/** Names of one folder that are inspected; what is beyond is told as left out. */
 const mostNames = 2_000_000;
 /** Names of one folder that recognition looks at: it asks of every folder that is looked through. */
 const mostNamesForHas = 20_000;
@@ -43,7 +43,7 @@ interface Listing {
 export class DiskFolder implements FolderView {
 	readonly path: string;
 	readonly #listings = new Map<string, Listing>();
-	/** Folders with more names than are looked at, relative. */
+	/** Folders with more names than are inspected, relative. */
 	readonly cut = new Set<string>();
 
 	constructor(path: string) {
@@ -109,7 +109,7 @@ export class DiskFolder implements FolderView {
 	/**
 	 * Files that match, in no certain order.
 	 * @param options `until`: a segment at which to stop, with the paths up to it, which may be folders; `within`: what an
-	 * earlier match of the segments before `from` led to; `names`: of one folder that are looked at
+	 * earlier match of the segments before `from` led to; `names`: of one folder that are inspected
 	 */
 	async *matches(
 		pattern: PathPattern,
@@ -190,7 +190,7 @@ export class DiskFolder implements FolderView {
 				yield plain;
 			}
 		} catch {
-			// Removed meanwhile; what was read is as good as an earlier look.
+			// Removed in the meantime; what was read is as good as an earlier look.
 			return;
 		}
 		// A folder that changed a moment ago may change again under the same time.

@@ -18,8 +18,8 @@ export interface FolderView {
 	has(pattern: string): Promise<boolean>;
 	/** So many of them, in no certain order; stops there. */
 	some(pattern: string, count: number): Promise<readonly FoundFile[]>;
-	/** The beginning of a file as text; null when it is not there. */
+	/** The beginning of a file as text; null if it does not exist. */
 	head(path: string, bytes?: number): Promise<string | null>;
-	/** A small JSON file; undefined when it is not there or not JSON. */
+	/** A small JSON file; undefined if it does not exist or is not JSON. */
 	json(path: string): Promise<unknown>;
 }

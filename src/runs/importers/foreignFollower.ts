@@ -18,12 +18,12 @@ export interface FollowOptions {
 
 /** After a look, the next waits this many times its length at least: large folders cost no more than 5%. */
 const restFactor = 20;
-/** The newest steps are looked at in every round for more rollouts, the others in turn. */
+/** The newest steps are inspected in every round for more rollouts, the others in turn. */
 const newestSteps = 3;
 const othersARound = 50;
 
 /**
- * Follows another trainer's run by polling its files: they may lie on any file system, and nothing in them says that the
+ * Follows another trainer's run by polling its files: they may be on any file system, and nothing in them says that the
  * run has ended. Files that only grow bring what is new in them; files that were rewritten, shortened or removed reset.
  */
 export class ForeignFollower extends Disposable implements RunFollower {
@@ -39,7 +39,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	#again = false;
 	#started = false;
 	#record = '';
-	/** Step -> its files as they were last seen; null: not looked at yet. */
+	/** Step -> its files as they were last seen; null: not inspected yet. */
 	#steps = new Map<number, readonly FoundFile[] | null>();
 	#turn = 0;
 	/** What was read and is not told yet: rows of metrics from this step on, and steps with rollouts. */
@@ -104,7 +104,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			});
 			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is no longer a folder.`);
 			if (this.#gone) this.#reset();
-			// What was removed is told anew, but not without end in one round.
+			// What was removed is told again, but not without end in one round.
 			for (let i = 0; i < 3; i++) if (await this.#tellNews()) break;
 			this.#lastFailure = '';
 		} catch (error) {

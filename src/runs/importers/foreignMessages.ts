@@ -37,7 +37,7 @@ export function toolCalls(value: unknown): unknown[] {
 
 function thinkingOf(message: Fields, content: string | null): string | null {
 	const thinking = textOf(message.reasoning_content) ?? textOf(message.reasoning);
-	// Some repeat the thinking that stands in the content already.
+	// Some repeat the thinking that is in the content already.
 	return thinking && !content?.includes(thinking) ? thinking : null;
 }
 

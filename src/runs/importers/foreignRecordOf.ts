@@ -3,7 +3,7 @@ import type { AnyRunRecord } from '../../protocol/runRecord.ts';
 import type { RunFacts, RunFormat } from './runFormat.ts';
 import { runTimes, type TimeSigns } from './runTimes.ts';
 
-/** What was looked at to describe a run. */
+/** What was inspected to describe a run. */
 export interface RunSigns {
 	readonly folder: string;
 	readonly format: RunFormat;

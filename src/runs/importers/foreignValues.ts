@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 
 /*
- * Values as other trainers write them, taken for what they are: nothing here throws, whatever stands in a file.
+ * Values as other trainers write them, taken for what they are: nothing here throws, whatever is in a file.
  */
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -203,7 +203,7 @@ function notNull(values: Readonly<Record<string, number | null>>): Record<string
 export interface MetricNews {
 	/** Rows from this step on are new or changed; Infinity: none. */
 	readonly from: number;
-	/** Files went or were written anew: what was told before no longer holds. */
+	/** Files went or were rewritten: what was told before no longer holds. */
 	readonly reset: boolean;
 }
 
@@ -228,7 +228,7 @@ export class MetricSources {
 		this.#patterns = new Map(format.metrics.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
-	/** For the one who follows: what is new since it asked last, whoever has read it meanwhile. */
+	/** For the one who follows: what is new since it asked last, whoever has read it in the meantime. */
 	async read(signal?: AbortSignalLike): Promise<MetricNews> {
 		await this.load(signal);
 		const news = this.#news;
@@ -238,7 +238,7 @@ export class MetricSources {
 
 	/** Reads what is new for those who want all of it. */
 	load(signal?: AbortSignalLike): Promise<void> {
-		// Several who ask at once would each begin the tables anew.
+		// Several who ask at once would each begin the tables again.
 		return this.#turns.queue(async () => {
 			const { from, reset } = await this.#read(signal);
 			this.#news = { from: Math.min(from, this.#news.from), reset: reset || this.#news.reset };
@@ -347,7 +347,7 @@ export class MetricSources {
 
 /** Newest rows whose times tell the pace. */
 const timedRows = 64;
-/** Long files whose overview is looked at. */
+/** Long files whose overview is inspected. */
 const mostOverviews = 4;
 
 function keyOf(files: MetricFiles, match: PathMatch): string {

@@ -9,7 +9,7 @@ import { WholeFile } from './wholeFile.ts';
 /** Largest file that is read whole, in bytes. */
 const largestWhole = { json: 64 << 20, yaml: 8 << 20 } as const;
 
-/** Opens a file of a run for reading. Fails with `missing`, or `invalid` for what is no regular file. */
+/** Opens a file of a run for reading. Fails with `missing`, or `invalid` for what is not a regular file. */
 export async function openFrames(
 	folder: string,
 	path: string,

@@ -77,7 +77,7 @@ function segmentOf(text: string): Segment {
 	return { kind: 'match', expression: new RegExp(`^${source}$`, 'su'), names, hidden: text.startsWith('.') };
 }
 
-/** The path that a pattern without wildcards names, by the parts of another path; null: it names a part that is not there. */
+/** The path that a pattern without wildcards names, by the parts of another path; null: it names a part that is missing. */
 export function filledPath(pattern: string, parts: PathParts): string | null {
 	let whole = true;
 	const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => {

@@ -27,7 +27,7 @@ export interface RecordContext {
 	readonly record: number;
 	/** What the format's `learn` found in the folder. */
 	readonly learnt?: unknown;
-	/** What a companion file tells by key; absent: the files have none, or it is not there. */
+	/** What a companion file tells by key; absent: the files have none, or it does not exist. */
 	readonly companion?: (key: string) => unknown;
 }
 
@@ -67,7 +67,7 @@ export interface RolloutFiles extends Files {
 	readonly companion?: CompanionFile;
 	/**
 	 * Which rollouts of a step make a group: those of one `groupKey` (the default), or only those that follow each other
-	 * with one key; neighbouring groups of one key are told apart by the size that all groups of the file share.
+	 * with one key; neighbouring groups of one key are distinguished by the size that all groups of the file share.
 	 */
 	readonly grouping?: 'key' | 'consecutive';
 	/** The rollouts in a record; a sentence part such as "has no output" where it is none. Never throws. */

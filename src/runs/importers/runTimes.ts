@@ -26,7 +26,7 @@ const copiedSeconds = 0.5;
 
 /**
  * When a run began, when it gave its last sign, and whether it is at work. What its rows record counts before the times of its
- * files, which a copy makes anew: a copy is at work only if its original is.
+ * files, which a copy makes again: a copy is at work only if its original is.
  */
 export function runTimes({ recorded, written, steps, flushSeconds, now }: TimeSigns): RunTimes {
 	const gaps = (times: readonly number[]) => times.slice(1).map((time, i) => time - (times[i] as number));

@@ -32,7 +32,7 @@ async function foreignRecipeOf(folder: string, registry: RunRegistry): Promise<F
 /**
  * Fails with `denied` unless this user has started the pipeline and the runs of its stages with what they use now, or agrees
  * to it.
- * @param of what goes on: the recipe alone, the stages alone (with a recipe that the person names), or both
+ * @param of what continues: the recipe alone, the stages alone (with a recipe that the person names), or both
  */
 export async function requireOwnPipeline(
 	folder: string,

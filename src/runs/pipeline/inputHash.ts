@@ -21,7 +21,7 @@ function decisive({
 }
 
 /**
- * SHA-256 of what a stage computes: its settings as canonical JSON, with the SHA-256 of what lies there in place of every
+ * SHA-256 of what a stage computes: its settings as canonical JSON, with the SHA-256 of what is there in place of every
  * path. Two stages with one hash compute the same.
  * @param recipe with the copies of its reward files listed; of a stage of the runner without stages
  * @param own settings of a stage that the runner does itself

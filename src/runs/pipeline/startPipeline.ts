@@ -46,7 +46,7 @@ export type PipelineOptions = Pick<LaunchOptions, 'engine' | 'node' | 'environme
 export interface ResumeChanges {
 	/** A changed recipe; default: the one that the pipeline has. */
 	readonly recipe?: string;
-	/** Takes what stages have made as it lies there now. */
+	/** Takes what stages have made as it is there now. */
 	readonly acceptChanges?: boolean;
 }
 
@@ -65,7 +65,7 @@ function readChanged(path: string, changes: RecipeChanges): Promise<ReadRecipe> 
 	return readRecipeFile(resolve(path), plain ? undefined : (value) => changed(value, changes));
 }
 
-/** Fails with `missing` or `invalid` for a file that a stage names and that is not there, before the first one begins. */
+/** Fails with `missing` or `invalid` for a file that a stage names and that is missing, before the first one begins. */
 async function requireInputs(recipe: PipelineRecipe, places: ReadRecipe['places'], path: string): Promise<void> {
 	for (const [i, stage] of recipe.stages.entries()) {
 		const compiled = compileStage(recipe, stage, placeholders(recipe, stage));
@@ -163,7 +163,7 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 }
 
 /**
- * Goes on with a pipeline that has ended or whose runner is gone. Fails with `busy` while one is at work, and with
+ * Continues with a pipeline that has ended or whose runner is gone. Fails with `busy` while one is at work, and with
  * `mismatch` where a file that a stage has made was changed since, and with `denied` for one of others that is not agreed to.
  */
 export async function resumePipeline(
@@ -200,7 +200,7 @@ function runnerProgram(engine: string): string {
 		: join(dirname(engine), 'pipeline.js');
 }
 
-/** Starts the runner as a process of its own and waits until it works, or says why not. */
+/** Starts the runner as a separate process and waits until it works, or says why not. */
 async function launchPipeline(
 	folder: string,
 	changes: ResumeChanges,

@@ -7,7 +7,7 @@ import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RolloutPlace } from '../runContent.ts';
 import type { ReadContext } from './readContext.ts';
 
-/** Steps at the end of the run among whose rollouts is chosen, and rollouts that are looked at. */
+/** Steps at the end of the run among whose rollouts is chosen, and rollouts that are inspected. */
 const most = { steps: 3, rollouts: 20_000, rewards: 20 } as const;
 
 interface Found {

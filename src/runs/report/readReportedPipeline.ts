@@ -16,7 +16,7 @@ import { languageOf, readReportedRun } from './readReportedRun.ts';
 
 /**
  * All that a report tells of a pipeline. What cannot be read is told in `gaps`. Fails with `cancelled`, and as `readPipeline`
- * does where the folder is no pipeline's.
+ * does where the folder is not a pipeline's.
  */
 export async function readReportedPipeline(
 	folder: string,

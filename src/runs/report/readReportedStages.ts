@@ -13,7 +13,7 @@ import { readEvents, readLines } from '../runReader.ts';
 import type { ReadContext } from './readContext.ts';
 import { tokensOf } from './tokensOf.ts';
 
-/** Stages of a run, metrics of a stage, points of a curve and completions that are looked at. */
+/** Stages of a run, metrics of a stage, points of a curve and completions that are inspected. */
 const most = { stages: 100, names: 64, points: 300, completions: 2000 } as const;
 
 /** A stage as events or metrics tell it. */

@@ -40,10 +40,10 @@ export interface ComparisonProgress {
 
 export interface CompareOptions {
 	readonly spec: ComparisonSpec;
-	/** Made if missing; a comparison that is there goes on. */
+	/** Made if missing; a comparison that is there continues. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Ends it with what is there; it can go on. */
+	/** Ends it with what is there; it can continue. */
 	readonly signal?: AbortSignal;
 	/** Hears of each search that is done. */
 	readonly onProgress?: (progress: ComparisonProgress) => void;
@@ -59,7 +59,7 @@ export interface CompareOptions {
 const mostFailures = 8;
 
 /**
- * Compares search strategies on problems, in a folder that keeps what is done: who starts it again goes on. Fails with
+ * Compares search strategies on problems, in a folder that keeps what is done: who starts it again continues. Fails with
  * `invalid` for a specification that does not go, as `OpenSearch.open` and `ComparisonFolder.open` do, and with `unavailable`
  * when the policy or a scorer fails again and again. When the signal fires it resolves, and the summary says `stopped`.
  */

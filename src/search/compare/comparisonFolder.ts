@@ -51,7 +51,7 @@ export class ComparisonFolder {
 	}
 
 	/**
-	 * Makes the folder of a comparison, or goes on with it. `problems` is asked when they are not there yet. Fails with
+	 * Makes the folder of a comparison, or continues with it. `problems` is asked when they do not exist yet. Fails with
 	 * `busy` while another process writes to it, `mismatch` when it holds another comparison, `exists` when it is no
 	 * comparison's.
 	 */

@@ -7,7 +7,7 @@ import { compareStrategies } from './compareStrategies.ts';
 export interface ComparisonNews {
 	readonly folder: string;
 	readonly state: 'running' | 'ended';
-	/** Why it could not go on. */
+	/** Why it could not continue. */
 	readonly failure: string | null;
 }
 
@@ -25,7 +25,7 @@ export class RunningComparisons {
 		return [...this.#running.keys()];
 	}
 
-	/** Resolves when the folder has its first summary. The signal ends beginning; the comparison goes on without it. */
+	/** Resolves when the folder has its first summary. The signal ends beginning; the comparison continues without it. */
 	async start(spec: ComparisonSpec, folder: string, context: SearchContext, signal: AbortSignal): Promise<void> {
 		if (this.#closed) throw new Failure('cancelled', 'No new comparisons can be started.');
 		if (this.#running.has(folder)) throw new Failure('busy', `The comparison ${basename(folder)} is already running.`);

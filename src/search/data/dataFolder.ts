@@ -49,7 +49,7 @@ interface Waiting {
 
 /**
  * The folder of training data while one process writes it. Lines of several problems go to their files together, then one
- * line says that they are done and how long the files are: what is behind those lengths after a crash is cut off, so that
+ * line says that they are done and how long the files are: what is behind those lengths after a crash is truncated, so that
  * nothing is torn and nothing is there twice.
  */
 export class DataFolder {
@@ -69,7 +69,7 @@ export class DataFolder {
 		this.#lock = lock;
 	}
 
-	/** Makes the folder, or goes on with it. Fails with `busy`, and with `mismatch` where other data is made in it. */
+	/** Makes the folder, or continues with it. Fails with `busy`, and with `mismatch` where other data is made in it. */
 	static async open(path: string, spec: DataSpec, now: number): Promise<DataFolder> {
 		await ensureFolder(path);
 		const lock = await FileLock.acquire(join(path, dataFiles.lock), `The data ${basename(path)}`);

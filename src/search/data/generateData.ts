@@ -36,7 +36,7 @@ export interface GenerateOptions {
 	/** Made if missing; data that is there is gone on with. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Ends it with what is there; it can go on. */
+	/** Ends it with what is there; it can continue. */
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: DataRunProgress) => void;
 	/** Hears of problems that cannot be read, which are left out. */

@@ -31,10 +31,10 @@ export interface EvaluationProgress {
 
 export interface EvaluateOptions {
 	readonly spec: EvaluationSpec;
-	/** Made if missing; an evaluation that is there goes on. */
+	/** Made if missing; an evaluation that is there continues. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Ends it with what is there; it can go on. */
+	/** Ends it with what is there; it can continue. */
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: EvaluationProgress) => void;
 	/** Hears of questions that cannot be read, or have no answer to judge by: they are left out. */
@@ -63,7 +63,7 @@ const mostFailures = 8;
 
 /**
  * Samples completions of every question and judges them by the built-in accuracy reward, in a folder that keeps what is
- * done: who starts it again goes on, and gets the same samples. Fails with `invalid` for questions without answers, as
+ * done: who starts it again continues, and gets the same samples. Fails with `invalid` for questions without answers, as
  * `OpenSearch.open` and `EvaluationFolder.open` do, and with `unavailable` when the policy fails again and again. When the
  * signal fires it resolves with what is there, or fails with `cancelled` when that is nothing.
  */

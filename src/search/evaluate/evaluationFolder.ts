@@ -39,7 +39,7 @@ export class EvaluationFolder {
 	}
 
 	/**
-	 * Makes the folder, or goes on with it. Fails with `busy` while another process writes to it, and with `mismatch` when it
+	 * Makes the folder, or continues with it. Fails with `busy` while another process writes to it, and with `mismatch` when it
 	 * holds another evaluation, or the questions have changed.
 	 */
 	static async open(path: string, file: NewEvaluation): Promise<EvaluationFolder> {

@@ -5,7 +5,7 @@ import type { Problem } from '../../core/dataset/problem.ts';
 import { fileLines } from '../../files/fileLines.ts';
 import type { ContaminationFile } from '../../protocol/evaluationFolder.ts';
 
-/** Texts of a row may lie so deep: a row of messages has them at two. */
+/** Texts of a row may be so deep: a row of messages has them at two. */
 const deepest = 4;
 const longestText = 1 << 20;
 

@@ -10,7 +10,7 @@ import { readTreeLog } from '../treeLogFile.ts';
 
 /** Larger files of other programs are not read: each is one JSON value. */
 export const largestTreeFile = 64 << 20;
-/** Nodes of other programs lie in each other; the readers of formats keep lists of what is to do and call themselves nowhere. */
+/** Nodes of other programs are nested; the readers of formats keep lists of what is to do and call themselves nowhere. */
 const deepestTreeFile = 1_000_000;
 export const treeLimits: TreeLimits = { nodes: 500_000, trees: 10_000 };
 /** Of the start of a log of our own; longer ones begin with a prompt that nobody reads. */

@@ -35,7 +35,7 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 		tokens: told,
 		notes: [`Self-certainty is approximated from the ${told} most likely tokens at each position.`],
 		bind: () => {
-			// By completion: what is valued goes on from what was valued before.
+			// By completion: what is valued continues from what was valued before.
 			const known = new Map<string, Certainty>();
 			return {
 				name: 'self-certainty',

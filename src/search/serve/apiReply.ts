@@ -34,7 +34,7 @@ export function finishReason(
 	if (solution.finish === 'refusal') return 'content_filter';
 	if (solution.finish === 'length') return 'length';
 	if (calls.length > 0) return 'tool_calls';
-	// No completion came to its end, because the budget did.
+	// No completion finished, because the budget did.
 	return solution.completion === '' && budgetStops.has(solution.stop) ? 'length' : 'stop';
 }
 

@@ -35,7 +35,7 @@ export class ChoiceStream {
 		return this.#chunks(this.#splitter.push(more));
 	}
 
-	/** Whether a completion goes on from what was said. */
+	/** Whether a completion continues from what was said. */
 	follows(completion: string): boolean {
 		return completion.startsWith(this.#said);
 	}

@@ -15,7 +15,7 @@ const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 /**
  * Who may ask. A page of another site reaches a server of this machine through the browser of whoever looks at the page:
  * by its address (then the browser names the page's Origin) or by a name of its own that leads here (then Host is that name).
- * Both are refused before the token is looked at. Throws an `ApiError`.
+ * Both are refused before the token is inspected. Throws an `ApiError`.
  */
 export function guard(headers: Headers, { port, token, origins }: GuardOptions): void {
 	const host = headers.get('host')?.toLowerCase() ?? '';

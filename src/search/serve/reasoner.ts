@@ -24,7 +24,7 @@ export interface SolveOptions {
 	/** What came after the problem: tools that were called for it, and their results. Likewise. */
 	readonly exchange?: readonly ChatMessage[];
 	/**
-	 * What the completion begins with. The search goes on from it, and the solution's completion begins with it. Fails with
+	 * What the completion begins with. The search continues from it, and the solution's completion begins with it. Fails with
 	 * `unsupported` where the policy does not continue a prefix.
 	 */
 	readonly prefill?: string;

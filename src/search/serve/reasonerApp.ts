@@ -57,7 +57,7 @@ export interface RequestRecord {
 	readonly message: string | null;
 }
 
-/** `keep`: they are part of the conversation; `prepend`: their text stands before the problem; `drop`: they are left out. */
+/** `keep`: they are part of the conversation; `prepend`: their text comes before the problem; `drop`: they are left out. */
 export type SystemMessages = 'keep' | 'prepend' | 'drop';
 
 export interface ReasonerAppOptions {
@@ -66,7 +66,7 @@ export interface ReasonerAppOptions {
 	readonly model: string;
 	/** What becomes of system messages. Default `keep`: policies that take no instructions refuse them. */
 	readonly systemMessages?: SystemMessages;
-	/** Of the server that listens; asked anew with each request, as the port is known late. */
+	/** Of the server that listens; asked again with each request, as the port is known late. */
 	readonly access: () => GuardOptions;
 	readonly limits: ReasonerLimits;
 	/** Fires when what runs is to end with what it has. */

@@ -37,7 +37,7 @@ export interface ReasonerServer {
 	readonly port: number;
 	readonly model: string;
 	/**
-	 * Takes nothing new, lets what runs go on for so long, then ends its searches, which answer with what they have, and
+	 * Takes nothing new, lets what runs continue for so long, then ends its searches, which answer with what they have, and
 	 * closes. Calling it again with less time shortens it.
 	 */
 	close(graceMs: number): Promise<void>;

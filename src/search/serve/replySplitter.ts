@@ -6,7 +6,7 @@ export interface ReplyPart {
 }
 
 /**
- * Takes a completion apart while it comes: what stands in the think tags is reasoning, the rest is content without answer
+ * Takes a completion apart while it comes: what is in the think tags is reasoning, the rest is content without answer
  * tags. White space around the two is dropped; what may yet become a tag or a stop text is held back. A stop text ends
  * the content; what follows it is dropped.
  */
@@ -130,7 +130,7 @@ export interface Reply {
 	readonly stopped: string | null;
 }
 
-/** A whole completion taken apart. @param known what stands before it and is not returned */
+/** A whole completion taken apart. @param known what comes before it and is not returned */
 export function splitReply(completion: string, tags: TraceTags, stop: readonly string[] = [], known = ''): Reply {
 	const splitter = new ReplySplitter(tags, stop);
 	if (known !== '') splitter.begin(known);

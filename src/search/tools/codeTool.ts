@@ -45,7 +45,7 @@ export function codeTool(
 				throw new Failure('invalid', `The program is longer than ${longestCode} characters.`);
 			sandbox ??= findSandbox(mode);
 			const found = await sandbox.catch((error: unknown) => {
-				// It is not there the next time either: nothing is tried again.
+				// It does not exist the next time either: nothing is tried again.
 				throw new Failure('unsupported', Failure.from(error).message);
 			});
 			const missing = found.missing(program);

@@ -20,8 +20,8 @@ export interface OpenTools {
 }
 
 /**
- * Opens tools by their specifications, whose paths are absolute. Two of a kind are told apart by a number: `dataset`,
- * `dataset2`. Fails with `missing` for a folder or a file that is not there, with `invalid` for an address that is none.
+ * Opens tools by their specifications, whose paths are absolute. Two of a kind are distinguished by a number: `dataset`,
+ * `dataset2`. Fails with `missing` for a folder or a file that is missing, with `invalid` for an address that is none.
  */
 export async function openTools(specs: readonly ToolSpec[], context: ToolContext = {}): Promise<OpenTools> {
 	const counts = new Map<string, number>();

@@ -20,7 +20,7 @@ export function textQuery(query: string): TextQuery {
 	return { terms: [...new Set(terms)].slice(0, mostTerms) };
 }
 
-/** Which terms stand in a text in lower case, as bits. */
+/** Which terms are in a text in lower case, as bits. */
 export function termsIn(lower: string, { terms }: TextQuery): number {
 	let found = 0;
 	for (const [i, term] of terms.entries()) if (lower.includes(term)) found |= 1 << i;

@@ -49,7 +49,11 @@ export const bannedIdioms: readonly BannedIdiom[] = [
 	idiom('stands', /\b(stands|stand) (in|at|on|beside|behind|there|before|for it)\b/i, 'is in, appears'),
 	idiom('of its own', /\ba (\w+ )?(\w+) of its own\b/i, 'its own..., a separate...'),
 	// No instead of not
-	idiom('is no', /\b(is|are|was) no (file|folder|regular|recipe|pipeline|run|text|JSON|number|name|key|cache|log|absolute)\b/i, 'is not a'),
+	idiom(
+		'is no',
+		/\b(is|are|was) no (file|folder|regular|recipe|pipeline|run|text|JSON|number|name|key|cache|log|absolute)\b/i,
+		'is not a',
+	),
 	idiom('names no', /\bnames no\b/i, 'does not name a, is not a'),
 	idiom('holds no', /\bholds no\b/i, 'contains no'),
 	idiom('of no use', /\bof no use\b/i, 'does not apply'),
@@ -67,6 +71,10 @@ export const bannedIdioms: readonly BannedIdiom[] = [
 	idiom('pre-trained', /pre-trained/i, 'pretrained'),
 	// British spelling
 	idiom('cancelled', /['"`.] ?Cancelled\b|was cancelled\b/, 'canceled'),
-	idiom('-our, -ise', /\b(colour|behaviour|neighbour|favour|organisation|normalis|optimis|generalis|summaris|initialis)/i, 'American spelling'),
+	idiom(
+		'-our, -ise',
+		/\b(colour|behaviour|neighbour|favour|organisation|normalis|optimis|generalis|summaris|initialis)/i,
+		'American spelling',
+	),
 	idiom('learnt, catalogue', /\b(learnt|catalogue)\b/i, 'learned, catalog'),
 ];

@@ -9,7 +9,7 @@ import type { RunContent } from '../../../runs/runContent.ts';
 
 /** Of runs without evaluations of their own: how many steps of evaluation rollouts are counted, the newest first. */
 const countedSteps = 5;
-/** Samples of one evaluation that are looked at. */
+/** Samples of one evaluation that are inspected. */
 const mostSamples = 50_000;
 /** Between two turns for other work. */
 const atOnce = 200;

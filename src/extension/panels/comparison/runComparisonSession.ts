@@ -191,7 +191,7 @@ export class RunComparisonSession extends Disposable {
 		return this.#prompts.show(hash, steps);
 	}
 
-	/** One object a run, so that what it has learned of the files is kept; one that failed is tried anew. */
+	/** One object a run, so that what it has learned of the files is kept; one that failed is tried again. */
 	#content(run: number): Promise<RunContent> {
 		let content = this.#contents.get(run);
 		if (content === undefined) {

@@ -51,7 +51,7 @@ export class SharedPrompts {
 		this.#open = open;
 	}
 
-	/** Looks anew. A search that is cancelled keeps what it has found. */
+	/** Looks again. A search that is cancelled keeps what it has found. */
 	async search(all: boolean, progress: (count: ScanCount) => void, signal: AbortSignalLike): Promise<PromptSearch> {
 		// A search that this one takes the place of may still be on its way out.
 		const known: Known = new Map();

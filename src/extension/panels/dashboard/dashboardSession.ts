@@ -97,7 +97,7 @@ export class DashboardSession extends Disposable {
 		this.#sendSnapshot();
 	}
 
-	/** Whether somebody sees the dashboard: what is new meanwhile waits, and comes at once when it is shown. */
+	/** Whether somebody sees the dashboard: what is new in the meantime waits, and comes at once when it is shown. */
 	set shown(shown: boolean) {
 		this.#shown = shown;
 		if (shown) this.#flush();

@@ -59,7 +59,7 @@ interface Work {
 
 /**
  * What a dataset editor knows and does, without VS Code: the table, which of its rows are shown, and what was found out about
- * them. Whatever takes long is a work that tells how far it is and can be ended; one that is asked for anew ends the one
+ * them. Whatever takes long is a work that tells how far it is and can be ended; one that is asked for again ends the one
  * before it.
  */
 export class DatasetSession extends Disposable {
@@ -381,7 +381,7 @@ export class DatasetSession extends Disposable {
 		if (!isOpen(this.#filter) || this.#sort !== null) await this.show(this.#filter, this.#sort);
 	}
 
-	/** Another mapping or share: what was found out with the one before is found out anew. */
+	/** Another mapping or share: what was found out with the one before is found out again. */
 	async #found(): Promise<void> {
 		const known = this.#statistics !== null || this.#works.has('statistics');
 		this.#statistics = null;

@@ -83,7 +83,7 @@ async function estimate(session: DatasetSession, uri: vscode.Uri, needs: Difficu
 
 /**
  * Evaluates a policy on the rows that are shown. The same rows, policy and samples have the same folder, so that an
- * evaluation that was ended goes on. @returns its folder
+ * evaluation that was ended continues. @returns its folder
  */
 async function evaluateRows(
 	session: DatasetSession,

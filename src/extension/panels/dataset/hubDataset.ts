@@ -20,7 +20,7 @@ const mostRows = 100_000_000;
 
 /**
  * Asks for a dataset of the Hugging Face hub and downloads its rows; what was downloaded before is opened without the network.
- * undefined: the person changed their mind, or cancelled. Fails as `downloadHubRows` does.
+ * undefined: the user canceled, or cancelled. Fails as `downloadHubRows` does.
  */
 export async function openHubDataset({ storage, python }: HubNeeds): Promise<vscode.Uri | undefined> {
 	requireTrust();

@@ -7,7 +7,7 @@ import { displayText } from '../../runView.ts';
 
 const elsewhere = '**/{node_modules,.git,runs}/**';
 
-/** As a recipe writes it: relative, with "/"; absolute where it lies on another drive. */
+/** As a recipe writes it: relative, with "/"; absolute where it is on another drive. */
 export function pathFrom(recipe: string, file: string): string {
 	return relative(dirname(recipe), file).replaceAll('\\', '/');
 }
@@ -15,7 +15,7 @@ export function pathFrom(recipe: string, file: string): string {
 /**
  * Sets a recipe's `dataset` by an edit of its document, which can be undone and is not saved.
  * @param block for the recipe at a path
- * @returns the recipe; undefined: the person changed their mind
+ * @returns the recipe; undefined: the user canceled
  */
 export async function useInRecipe(
 	block: (recipe: string) => DatasetBlock,

@@ -17,7 +17,7 @@ export function placeOf(given: readonly unknown[]): PlaygroundPlace {
 /**
  * What *Try in Playground* is about: a policy of the *Policies* view, or a run, whose checkpoint is asked for.
  * @param step which checkpoint: its step, `latest` or `best`; else one is chosen
- * @returns undefined: the person changed their mind
+ * @returns undefined: the user canceled
  */
 export async function askPlace(
 	argument: unknown,
@@ -49,7 +49,7 @@ async function policyOf(argument: unknown, policies: LazyPolicies): Promise<Poli
 	return (await policies.get()).store.get(argument)?.spec ?? null;
 }
 
-/** Which checkpoint of a run, or its engine; undefined: the person changed their mind. */
+/** Which checkpoint of a run, or its engine; undefined: the user canceled. */
 async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | undefined> {
 	const checkpoints = (await listCheckpoints(view.folder)).reverse();
 	const live = isLive(view);

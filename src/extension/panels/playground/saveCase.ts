@@ -25,7 +25,7 @@ const mostFiles = 100;
 
 /**
  * *Save as Case*: adds a completion to the labeled cases that *Verify Reward* holds a reward to.
- * @returns the file; null: the person changed their mind
+ * @returns the file; null: the user canceled
  */
 export async function saveCase(
 	exchange: Exchange,
@@ -58,7 +58,7 @@ export async function saveCase(
 	return file;
 }
 
-/** What a reward is to say of it: proposed is what was found. undefined: the person changed their mind. */
+/** What a reward is to say of it: proposed is what was found. undefined: the user canceled. */
 async function askExpectation({ check }: PlaygroundSample): Promise<number | null | undefined> {
 	const correct = check?.correct ?? null;
 	const choices = [
@@ -101,7 +101,7 @@ async function caseFiles(files: RewardFileList): Promise<FileChoice[]> {
 	];
 }
 
-/** As it stands in the workspace. */
+/** As it is in the workspace. */
 function shortPath(path: string): string {
 	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
 	return displayText(folder === undefined ? path : relative(folder.fsPath, path), 200);

@@ -58,7 +58,7 @@ const mostComponents = 500;
 
 /**
  * The host's side of the query view: what it may ask, what it was last told, and what is under way. A view that is hidden and
- * comes back gets the last answer again; what is under way goes on meanwhile.
+ * comes back gets the last answer again; what is under way continues in the meantime.
  */
 export class QuerySession extends Disposable {
 	readonly #options: QuerySessionOptions;
@@ -73,7 +73,7 @@ export class QuerySession extends Disposable {
 	#search: number | null = null;
 	/** The question that the answer is of, while it is being answered. */
 	#busy: number | null = null;
-	/** Its view was hidden meanwhile: the answer to its request comes to nobody. */
+	/** Its view was hidden in the meantime: the answer to its request comes to nobody. */
 	#orphaned = false;
 	#wanted: QueryPlace | null = null;
 	#listening = false;
@@ -140,7 +140,7 @@ export class QuerySession extends Disposable {
 		}
 	}
 
-	/** Another question: what is under way for the one before is not of interest any more. */
+	/** Another question: what is under way for the one before is no longer of interest. */
 	#ask(id: number, answer: Answer | null): void {
 		if (this.#busy !== null && this.#busy !== id) this.cancel(this.#busy);
 		this.#busy = id;

@@ -20,7 +20,7 @@ export interface CompletionFeedbackOptions {
 	readonly rater: () => string;
 }
 
-/** What persons say of whole completions, as the rollouts panel asks for it and saves it. */
+/** How people rate whole completions, as the rollouts panel asks for it and saves it. */
 export class CompletionFeedback {
 	readonly #options: CompletionFeedbackOptions;
 	#log: Promise<FeedbackLog> | null = null;

@@ -13,7 +13,7 @@ import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts
 /** Without an index: what takes some ten seconds. */
 const bounds: ScanBounds = { rollouts: 100_000, perStep: Number.POSITIVE_INFINITY };
 const longestAnswer = 120;
-/** Of a long completion the answer stands at the end. */
+/** Of a long completion the answer is at the end. */
 const lookedAt = 4000;
 /** Rollouts of one prompt and step that are listed. */
 export const mostListed = 2000;
@@ -75,7 +75,7 @@ export async function scanPrompt(
 			}
 			let row = groups.get(rollout.group);
 			if (row === undefined) {
-				// The rollouts of a group answer one prompt: it is looked at once.
+				// The rollouts of a group answer one prompt: it is inspected once.
 				if (others.has(rollout.group)) return;
 				if (promptHash(rollout.prompt) !== wanted) {
 					others.add(rollout.group);

@@ -18,7 +18,7 @@ export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenVa
 	return values;
 }
 
-/** @param sent whether the completion goes along, or is loaded when it is looked at */
+/** @param sent whether the completion goes along, or is loaded when it is inspected */
 export function rolloutDetail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {
 	return {
 		index: line.index,

@@ -9,7 +9,7 @@ export function valueText(value: unknown, limit = 20_000): string | null {
 	return text !== null && text.length > limit ? `${text.slice(0, limit)}…` : text;
 }
 
-/** JSON can spell 1e999: what is not finite is no number. */
+/** JSON can spell 1e999: what is not finite is not a number. */
 export function finite(value: number | null | undefined): number | null {
 	return value !== null && value !== undefined && Number.isFinite(value) ? value : null;
 }

@@ -24,7 +24,7 @@ export interface StrategiesActions {
 	stop(folder: string): Promise<void>;
 	running(folder: string): boolean;
 	forbidden(): string | null;
-	/** A comparison of this window has begun, goes on or has ended. */
+	/** A comparison of this window has started, continues or has ended. */
 	readonly onChanged: Event<void>;
 }
 

@@ -18,7 +18,7 @@ export interface StrategiesSessionOptions {
 	readonly post: (event: StrategiesEvent) => void;
 	/** Whether this window works on the comparison. */
 	readonly own: () => boolean;
-	/** Why nothing is begun in this window; null: it may be. */
+	/** Why nothing is started in this window; null: it may be. */
 	readonly forbidden: () => string | null;
 	/** Between two looks at the folder, in milliseconds. */
 	readonly lookMs?: number;

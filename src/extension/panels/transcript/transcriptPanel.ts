@@ -26,7 +26,7 @@ const app = {
 	requests: transcriptRequests,
 } as const;
 
-/** A file that grows is looked at no more often. */
+/** A file that grows is inspected no more often. */
 const pauseMs = 700;
 
 /** Shows one chat log, and follows it as it grows. It writes nothing. */

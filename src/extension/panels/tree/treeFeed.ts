@@ -12,7 +12,7 @@ export interface TreeFileFacts {
 	/** Of which format it is, when another program wrote it. */
 	readonly foreign: string | null;
 	readonly trees: readonly string[];
-	/** Its own specification is there, so that it can go on. */
+	/** Its own specification is there, so that it can continue. */
 	readonly hasSpec: boolean;
 	/** What could not be read, in words. */
 	readonly faults: readonly string[];
@@ -134,7 +134,7 @@ export class OwnTreeFeed implements TreeFeed {
 		const events: Uint8Array[] = [];
 		const end = performance.now() + stretchMs;
 		let taken = 0;
-		/** Lines up to here are looked at one by one: one of them is none of an event. */
+		/** Lines up to here are inspected one by one: one of them is none of an event. */
 		let slowUntil = 0;
 		while (taken < this.#waiting.length && performance.now() < end) {
 			const run = taken < slowUntil ? 0 : plainRun(this.#waiting, taken);
@@ -178,7 +178,7 @@ export class OwnTreeFeed implements TreeFeed {
 					await pause();
 					end = performance.now() + stretchMs;
 				}
-				// The number stands at the beginning of a line, before its text.
+				// The number is at the beginning of a line, before its text.
 				const head = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, markWithin));
 				if (line.length > longestLineBytes || !head.includes(mark)) continue;
 				const event = readTreeLine(line);

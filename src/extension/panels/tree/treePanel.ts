@@ -33,23 +33,23 @@ export type SearchAction = SearchParams<'continue'>['action'];
 
 /** What a tree panel has done for it. */
 export interface TreeActions {
-	/** Lets the search of a log go on; asks for a budget when none is given. Resolves to false when the person changed their mind. */
+	/** Lets the search of a log continue; asks for a budget when none is given. Resolves to false when the user canceled. */
 	goOn(log: string, action: SearchAction, budget?: SearchBudget): Promise<boolean>;
 	prune(log: string, node: number, restore: boolean): Promise<void>;
 	stop(log: string): Promise<void>;
-	/** Another log, to compare with; null: the person changed their mind. */
+	/** Another log, to compare with; null: the user canceled. */
 	chooseOther(log: string): Promise<string | null>;
 	readonly reader: TreeFileReader;
 	running(log: string): boolean | Promise<boolean>;
-	/** Why nothing goes on in this window; null: it may. */
+	/** Why nothing continues in this window; null: it may. */
 	forbidden(): string | null;
-	/** A search has begun, goes on or has ended. */
+	/** A search has started, continues or has ended. */
 	readonly onChanged: Event<void>;
 }
 
 const app = { name: 'tree', viewType: panelTypes.tree, commands: treeViewCommandSchema, requests: {} } as const;
 
-/** A log that grows is looked at no more often, in milliseconds. */
+/** A log that grows is inspected no more often, in milliseconds. */
 const pauseMs = 120;
 /** News of folders are not certain to come; nor does every one say when a search of another window ends. */
 const lookEveryMs = 3000;
@@ -208,7 +208,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 				watcher.on('error', (error) => this.log.warn(`Stopped watching ${folder}: ${String(error)}`));
 				this.#watchers.set(folder, watcher);
 			} catch (error) {
-				// It is looked at now and then all the same.
+				// It is inspected now and then all the same.
 				this.log.warn(`Cannot watch ${folder}: ${String(error)}`);
 			}
 		}

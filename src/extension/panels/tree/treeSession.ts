@@ -17,7 +17,7 @@ export interface TreeSessionOptions {
 	readonly reader: TreeFileReader;
 	/** Whether a search writes to a log now. */
 	readonly running: (log: string) => boolean | Promise<boolean>;
-	/** Why nothing goes on here, whatever the log; null: it may. */
+	/** Why nothing continues here, whatever the log; null: it may. */
 	readonly forbidden: () => string | null;
 	/** What is shown has this name. */
 	readonly onTitle?: (title: string) => void;
@@ -183,7 +183,7 @@ export class TreeSession extends Disposable {
 			const { generation } = shown;
 			const earlier = onTheWay;
 			onTheWay = this.#post({ type: 'events', side, generation, from, lines, complete });
-			// Who is not waited for any more has nobody to tell.
+			// Nothing waits for its result any longer.
 			onTheWay.catch(() => undefined);
 			await earlier;
 		};
@@ -208,7 +208,7 @@ export class TreeSession extends Disposable {
 		return true;
 	}
 
-	/** Says anew what is known of the file, when that has changed. */
+	/** Says again what is known of the file, when that has changed. */
 	async #tellSource(side: Side, shown: Shown, feed: TreeFeed): Promise<void> {
 		const source = await this.#sourceOf(shown, feed);
 		const text = JSON.stringify(source);

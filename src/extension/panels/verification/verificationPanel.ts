@@ -36,7 +36,7 @@ const titles: Readonly<Record<ResultPlace['view'], string>> = {
 	comparison: 'Comparison',
 };
 
-/** Shows what a reward did: a verification, an audit or a comparison, and follows it as it is made anew. */
+/** Shows what a reward did: a verification, an audit or a comparison, and follows it as it is rebuilt. */
 export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, typeof resultRequests> {
 	readonly place: ResultPlace;
 	readonly #workbench: RewardWorkbench;

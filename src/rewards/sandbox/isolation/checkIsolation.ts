@@ -26,7 +26,7 @@ const wide: Partial<SandboxLimits> = {
 	processes: 400,
 };
 
-/** The first line of an attempt that was begun. */
+/** The first line of an attempt that was started. */
 const startedLine = '{"started": true}\n';
 
 const saidSchema = v.object({

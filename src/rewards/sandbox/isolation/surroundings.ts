@@ -104,7 +104,7 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 		const { pid: victimPid } = victim;
 		// Numbers that are no process mean many of them to `kill`.
 		if (victimPid === undefined) throw new Failure('internal', 'Cannot start a process to be killed.');
-		// A process that has just begun shows no arguments yet.
+		// A process that has just started shows no arguments yet.
 		await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);
 		process.env[variable] = secret;
 		undo.push(() => delete process.env[variable]);
@@ -125,7 +125,7 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 				try {
 					process.kill(pid, 'SIGKILL');
 				} catch {
-					// It has ended meanwhile.
+					// It has ended in the meantime.
 				}
 			}
 		});

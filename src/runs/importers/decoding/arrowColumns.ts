@@ -79,7 +79,7 @@ export class ArrowColumns {
 		return values;
 	}
 
-	/** Those that are not there have any value, undefined for a place that a dictionary lacks. */
+	/** Those that are missing have any value, undefined for a place that a dictionary lacks. */
 	async #present(column: ArrowColumn, from: number, to: number): Promise<unknown[]> {
 		const { type, buffers, children } = column;
 		const count = to - from;

@@ -19,7 +19,7 @@ export interface BatchPlace {
 	readonly bodyAt: number;
 	readonly bodyBytes: number;
 	readonly rows: number;
-	/** How many dictionary batches stand before it. */
+	/** How many dictionary batches come before it. */
 	readonly dictionaries: number;
 }
 
@@ -35,7 +35,7 @@ export interface ArrowMessages {
 	readonly dictionaries: readonly DictionaryPlace[];
 }
 
-/** The columns of a batch as its metadata have them: lengths of its arrays, and where their buffers lie in the body. */
+/** The columns of a batch as its metadata have them: lengths of its arrays, and where their buffers are in the body. */
 export interface BatchLayout {
 	readonly nodes: readonly (readonly [length: number, nulls: number])[];
 	readonly buffers: readonly (readonly [offset: number, length: number])[];

@@ -18,7 +18,7 @@ export interface DecodedFile {
 export interface TableShape {
 	/** Rows of each row group of Parquet, or of each record batch of Arrow. */
 	readonly groups: readonly number[];
-	/** Of the whole file, as told apart from those of the groups. */
+	/** Of the whole file, as distinguished from those of the groups. */
 	readonly rows: number;
 	readonly columns: readonly string[];
 }

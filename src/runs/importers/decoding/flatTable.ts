@@ -10,7 +10,7 @@ interface Message {
 
 /**
  * A table of a FlatBuffer, which is how Arrow writes metadata (https://flatbuffers.dev/internals). Everything is checked
- * where it is read: what lies outside the bytes is a RangeError of DataView.
+ * where it is read: what is outside the bytes is a RangeError of DataView.
  */
 export class FlatTable {
 	readonly #message: Message;
@@ -32,7 +32,7 @@ export class FlatTable {
 		return new FlatTable({ view, tables: 0, texts: bytes.byteLength }, view.getUint32(0, true));
 	}
 
-	/** @param field its number, from 0, as the schema of the table has it; likewise below */
+	/** @param field its number, from 0, as the schema of the table has it; also below */
 	int(field: number, bytes: 1 | 2 | 4, absent = 0): number {
 		const at = this.#place(field);
 		if (at === null) return absent;

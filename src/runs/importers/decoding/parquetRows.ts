@@ -11,7 +11,7 @@ const readAt = promisify(read);
 
 /**
  * Row groups up to `held`, uncompressed, are decoded at once and served in portions; of larger ones a window of about so many
- * bytes and cells: each decoding goes through the pages of the group anew.
+ * bytes and cells: each decoding goes through the pages of the group again.
  */
 const decodedAtOnce = { held: 48 << 20, window: 16 << 20 };
 const windowCells = 1 << 18;

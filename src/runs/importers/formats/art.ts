@@ -49,7 +49,7 @@ const opened = (value: unknown) => parsedJson(value) ?? value;
 
 interface Trajectory {
 	readonly turns: unknown;
-	/** The same turns with what their choices tell, where they lie beside them. */
+	/** The same turns with what their choices tell, where they are next to them. */
 	readonly choices?: unknown;
 	readonly reward: unknown;
 	readonly metrics: unknown;

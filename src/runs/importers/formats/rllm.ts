@@ -69,7 +69,7 @@ const same = (a: Message, b: Message) =>
 	a.role === b.role && a.content === b.content && isDeepStrictEqual(calls(a), calls(b));
 const calls = (message: Message) => message.tool_calls ?? null;
 
-/** Steps share their beginnings; where one does not go on from the last, it is a branch. */
+/** Steps share their beginnings; where one does not continue from the last, it is a branch. */
 function graphOf(steps: readonly Fields[], question: string): GraphNode[] {
 	const nodes: { message: Message; parent: number | null; sampled: boolean }[] = [];
 	const after = new Map<number | null, number[]>();
@@ -105,7 +105,7 @@ const cutOff = new Set([
 	'truncation',
 ]);
 
-/** A group is what stands before the colon of an episode's id. */
+/** A group is what comes before the colon of an episode's id. */
 function groupOf(episode: Fields, question: string): string {
 	const id = textOf(episode.episode_id);
 	if (id === null) return textOf(episode.task_hash) ?? question;
@@ -117,7 +117,7 @@ function groupOf(episode: Fields, question: string): string {
 const mainName = (learnt: unknown): string | null =>
 	(learnt as { readonly main: string | null } | undefined)?.main ?? null;
 
-/** Episodes that are looked at for names. */
+/** Episodes that are inspected for names. */
 const mostNamed = 16;
 
 async function learnNames(folder: FolderView, evidence: RunEvidence): Promise<{ readonly main: string | null }> {

@@ -7,7 +7,7 @@ import { eventMetrics } from './eventMetrics.ts';
 /** Texts that describe a run rather than being samples of it. */
 const settings = /^(?:args|model_config|config|hparams|hyperparameters|_hparams_)(?:\/|$)/;
 
-/** A text sample, told apart by its tag. */
+/** A text sample, distinguished by its tag. */
 export function tensorboardText(record: unknown): readonly ForeignRollout[] | string {
 	const event = fieldsOf(record);
 	const text = textOf(event?.text);

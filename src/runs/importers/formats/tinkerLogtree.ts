@@ -6,7 +6,7 @@ import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValue
  * What Tinker's logtree tells of rollouts (tinker_cookbook/rl/{rollouts,problem_env}.py): a section a group, in which
  * every attempt is logged when it has been scored, and after them the lengths and rewards of all trajectories in their
  * order. Which attempt is which trajectory is not written: attempts are logged as they finish. Where rewards or lengths tell
- * that this is another order, attempts of one reward are told apart by their length.
+ * that this is another order, attempts of one reward are distinguished by their length.
  */
 
 export interface LoggedText {
@@ -138,7 +138,7 @@ function assigned(section: Section): (Attempt | null)[] {
 	return found;
 }
 
-/** The texts that a logtree holds, by trajectory; several where sections cannot be told apart by it. */
+/** The texts that a logtree holds, by trajectory; several where sections cannot be distinguished by it. */
 export function loggedTexts(record: unknown): Map<string, LoggedText[]> {
 	const texts = new Map<string, LoggedText[]>();
 	let number = 0;

@@ -13,7 +13,7 @@ import { keyOfPrompt, promptOf, rewardColumns, scoresIn, tableRows } from './trl
 
 export const completionsPattern = 'completions/completions_{step}.parquet';
 const completionsOf = (step: number) => `completions/completions_${String(step).padStart(5, '0')}.parquet`;
-/** Where TRL up to 0.24 leaves its completions: in the working folder, in W&B's folder of a run, or in what lies in it. */
+/** Where TRL up to 0.24 leaves its completions: in the working folder, in W&B's folder of a run, or in what is in it. */
 export const tablePatterns = ['wandb/{run}/files/media/table/', 'files/media/table/', 'media/table/'].map(
 	(folder) => `${folder}completions_{index}_{hash}.table.json`,
 );
@@ -32,7 +32,7 @@ export interface TrlLearnt {
 	readonly evaluations: ReadonlyMap<string, TrlEvaluation>;
 	/** Tables that only repeat an earlier one. */
 	readonly repeated: ReadonlySet<string>;
-	/** Whether all completions of a step were truncated (true) or none was (false), by the step; others are not told apart. */
+	/** Whether all completions of a step were truncated (true) or none was (false), by the step; others are not distinguished. */
 	readonly truncated: {
 		readonly train: ReadonlyMap<number, boolean>;
 		readonly validation: ReadonlyMap<number, boolean>;
@@ -41,12 +41,12 @@ export interface TrlLearnt {
 	readonly notes: readonly string[];
 }
 
-/** Files of completions that are looked at for weights, and for evaluations; rows of one of them. */
+/** Files of completions that are inspected for weights, and for evaluations; rows of one of them. */
 const mostFiles = 8;
 const mostEvaluations = 200;
 const mostTables = 2000;
 const mostRows = 20_000;
-/** Rows of metrics that are looked at for weights. */
+/** Rows of metrics that are inspected for weights. */
 const mostTotals = 2000;
 
 export async function learnTrl(folder: FolderView, evidence: RunEvidence): Promise<TrlLearnt> {
@@ -301,7 +301,7 @@ async function evaluationsOf(
 	for (const [i, [step, path]] of places.entries()) {
 		const rows = i < mostEvaluations ? await rowsOf(path, evidence) : [];
 		const found = evaluationIn(rows, steps.get(step)?.values ?? {}, names);
-		// A file that is not there, or cannot be read, holds nothing to tell apart.
+		// A file that is missing, or cannot be read, holds nothing to distinguish.
 		if (found === null && (rows.length > 0 || i >= mostEvaluations)) mixed++;
 		evaluations.set(path, found ?? { from: 0, datasets: [] });
 	}
@@ -342,7 +342,7 @@ function evaluationIn(
 	const keys = rows.map((row) => keyOfPrompt(promptOf(row.prompt) ?? ''));
 	let run = 1;
 	while (run < keys.length && keys[keys.length - 1 - run] === keys.at(-1)) run++;
-	// Two prompts of one text may stand beside each other, so that the last run is of several groups.
+	// Two prompts of one text may are next to each other, so that the last run is of several groups.
 	for (let size = run; size > 0; size--) {
 		if (run % size !== 0) continue;
 		const all = logged.map(({ name, prompts }) => ({ name, rows: (prompts ?? 0) * size }));

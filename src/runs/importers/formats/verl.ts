@@ -57,7 +57,7 @@ async function holds(folder: FolderView, pattern: string, fits: (keys: Keys) => 
 	return false;
 }
 
-/** The folders of rollouts, of validation and of metrics are settings of the trainer; their names are looked at. */
+/** The folders of rollouts, of validation and of metrics are settings of the trainer; their names are inspected. */
 export const verl: RunFormat = {
 	name: 'verl',
 	title: 'verl',
