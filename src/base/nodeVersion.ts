@@ -1,5 +1,5 @@
 /** The oldest Node that runs everything: the first that loads TypeScript without being asked to. package.json says the same. */
-export const leastNode = '22.18.0';
+export const minNode = '22.18.0';
 
 /** Whether a Node of this version, `22.18.0`, will do. */
 export function nodeIsNewEnough(version: string): boolean {

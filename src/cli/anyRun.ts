@@ -7,7 +7,7 @@ import { runsBelow } from '../runs/runsBelow.ts';
 import { findRun } from './findRun.ts';
 
 /** Runs that are named when a folder holds several. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 /**
  * The run of any trainer that a person names: a folder, the only one below a folder, or the name of a known run. Fails with
@@ -28,8 +28,8 @@ export async function anyRun(named: string, format?: string): Promise<RunContent
 		const [only] = fit;
 		if (only === undefined) throw failure;
 		if (fit.length === 1) return openRun(only.folder, options);
-		const names = fit.slice(0, mostNamed).map((run) => `${relative(path, run.folder)} (${run.formats[0]?.title})`);
-		const more = fit.length > mostNamed ? `, and ${fit.length - mostNamed} more` : '';
+		const names = fit.slice(0, maxNamed).map((run) => `${relative(path, run.folder)} (${run.formats[0]?.title})`);
+		const more = fit.length > maxNamed ? `, and ${fit.length - maxNamed} more` : '';
 		throw new Failure('invalid', `${path} contains several runs: ${names.join(', ')}${more}.`, 'Choose one of them.');
 	}
 }

@@ -15,7 +15,7 @@ import { flag, group, integer, number, type Options, type OptionValues, path, re
 import { problemOptions, problemsOf } from './problemArguments.ts';
 import { given, policyOf, policyOptions, splitOf } from './searchArguments.ts';
 import { defineVerb } from './verb.ts';
-import { WorkTold } from './workTold.ts';
+import { WorkProgress } from './workProgress.ts';
 
 const options = {
 	strategy: repeatable(
@@ -61,7 +61,7 @@ export const compareStrategiesVerb = defineVerb({
 		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
-		const told = new WorkTold<ComparisonProgress>(
+		const display = new WorkProgress<ComparisonProgress>(
 			output,
 			'line',
 			(progress) => progress,
@@ -73,10 +73,10 @@ export const compareStrategiesVerb = defineVerb({
 				folder,
 				context,
 				signal: interrupt.signal,
-				onFault: told.fault,
-				onProgress: told.progress,
+				onFault: display.fault,
+				onProgress: display.progress,
 			});
-			told.end();
+			display.end();
 			output.object({ kind: 'comparison', folder, ...summary });
 			for (const line of comparisonLines(summary)) output.line(printable(line));
 			output.line(printable(`${folder}`));

@@ -23,7 +23,7 @@ interface ExportOptions {
 }
 
 const defaultRows = 1000;
-const mostRows = 10_000_000;
+const maxRows = 10_000_000;
 
 /**
  * `dataset export`: problems of a generator or of a recipe's dataset, a line each. Fails with `invalid`, `missing`, `exists`,
@@ -31,7 +31,7 @@ const mostRows = 10_000_000;
  */
 export async function exportProblems(what: string, options: ExportOptions, output: CliOutput): Promise<void> {
 	const { rows = defaultRows, seed = 0, part = 'training' } = options;
-	if (rows < 1 || rows > mostRows) throw new Failure('invalid', `--rows must be from 1 to ${mostRows}.`);
+	if (rows < 1 || rows > maxRows) throw new Failure('invalid', `--rows must be from 1 to ${maxRows}.`);
 	if (options.out === undefined) {
 		throw new Failure('invalid', 'dataset export needs an output file.', 'Use --out FILE.');
 	}

@@ -8,7 +8,7 @@ import { choice, flag, group, integer, type Options, path, repeatable, text } fr
 import { defineVerb } from './verb.ts';
 
 /** Groups and rows that are printed; `--json` has all. */
-const mostShown = 10;
+const maxShown = 10;
 
 const actions = ['check', 'export', 'fetch'] as const;
 
@@ -79,7 +79,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 			? []
 			: [
 					`${title}: ${formatCounted(list.length, 'group')}`,
-					...list.slice(0, mostShown).map((rows) => `  rows ${numbers(rows)}: ${first(rows[0] as number)}`),
+					...list.slice(0, maxShown).map((rows) => `  rows ${numbers(rows)}: ${first(rows[0] as number)}`),
 					...more(list.length),
 				];
 	const words = `${facts.vocabularyFull ? 'more than ' : ''}${facts.vocabulary}`;
@@ -102,7 +102,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 			return `Against ${test} (${rows} rows): ${overlaps === 0 ? 'no overlap' : `${overlaps} rows overlap`}${short}`;
 		}),
 		...contaminated
-			.slice(0, mostShown)
+			.slice(0, maxShown)
 			.map(
 				({ row, against: test, test: index, words }) =>
 					`  row ${row + 1} shares with ${test}, row ${index + 1}: "${words}"`,
@@ -118,7 +118,7 @@ function numbers(rows: readonly number[]): string {
 }
 
 function more(all: number): string[] {
-	return all > mostShown ? [`  and ${all - mostShown} more (--json has all)`] : [];
+	return all > maxShown ? [`  and ${all - maxShown} more (--json has all)`] : [];
 }
 
 function lengths({ least, median, mean, p95, most }: LengthFacts): string {

@@ -25,13 +25,13 @@ import { choice, group, integer, number, type Options, type OptionValues, path, 
 import { problemOptions, problemsOf } from './problemArguments.ts';
 import { policyOf, policyOptions } from './searchArguments.ts';
 import { defineVerb } from './verb.ts';
-import { WorkTold } from './workTold.ts';
+import { WorkProgress } from './workProgress.ts';
 
 /** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
 const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const;
 
 /** Of the paired test with a baseline: that accuracy fell. */
-const mostForFell = 0.05;
+const maxForFell = 0.05;
 
 const options = {
 	samples: integer('K', 'Completions of each question (default 1).'),
@@ -79,7 +79,7 @@ export const evaluateVerb = defineVerb({
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const measure = async (one: EvaluationSpec, path: string): Promise<Evaluation> => {
-			const told = new WorkTold<EvaluationProgress>(
+			const display = new WorkProgress<EvaluationProgress>(
 				output,
 				'question',
 				(progress) => progress,
@@ -88,9 +88,9 @@ export const evaluateVerb = defineVerb({
 			);
 			const evaluation = await evaluatePolicy({
 				...{ spec: one, folder: path, context, signal: interrupt.signal, training },
-				...{ onFault: told.fault, onProgress: told.progress },
+				...{ onFault: display.fault, onProgress: display.progress },
 			});
-			told.end();
+			display.end();
 			return evaluation;
 		};
 		try {
@@ -110,9 +110,9 @@ export const evaluateVerb = defineVerb({
 			});
 			for (const line of [...evaluationLines(evaluation), ...publishedLines(published)]) output.line(printable(line));
 			if (against !== null) for (const line of againstLines('against', against)) output.line(printable(line));
-			const fell = guard !== null && guard.test !== 'none' && guard.difference.mean < 0 && guard.p < mostForFell;
+			const fell = guard !== null && guard.test !== 'none' && guard.difference.mean < 0 && guard.p < maxForFell;
 			if (guard !== null) for (const line of againstLines('baseline', guard)) output.line(printable(line));
-			if (fell) output.line(`Accuracy fell (p < ${mostForFell}).`);
+			if (fell) output.line(`Accuracy fell (p < ${maxForFell}).`);
 			output.line(printable(folder));
 			return evaluation.done < evaluation.total || fell ? 1 : 0;
 		} finally {

@@ -7,7 +7,7 @@ import { contaminationText } from '../core/report/contaminationText.ts';
 import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
 
 /** Categories that are printed; `--json` has all. */
-const mostCategories = 20;
+const maxCategories = 20;
 
 const share = (value: number) => value.toFixed(3);
 const interval = ({ accuracy, low, high }: Estimate) => `${share(accuracy)} (${share(low)} to ${share(high)})`;
@@ -58,9 +58,9 @@ export function evaluationLines({
 			? []
 			: [`  agreement with the majority as confidence: calibration error ${share(calibration.error)}`]),
 		...categories
-			.slice(0, mostCategories)
+			.slice(0, maxCategories)
 			.map((row) => `  ${row.name}: ${interval(row)}, ${formatCounted(row.problems, 'question')}`),
-		...(categories.length > mostCategories ? [`  and ${categories.length - mostCategories} more kinds`] : []),
+		...(categories.length > maxCategories ? [`  and ${categories.length - maxCategories} more kinds`] : []),
 		...(contamination === null ? [] : [`  training  ${contaminationText(contamination)}`]),
 	];
 }

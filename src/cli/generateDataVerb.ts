@@ -14,7 +14,7 @@ import { choice, flag, group, integer, number, type Options, type OptionValues, 
 import { problemOptions, problemsOf } from './problemArguments.ts';
 import { given, searchOptions, searchSpecOf } from './searchArguments.ts';
 import { defineVerb } from './verb.ts';
-import { WorkTold } from './workTold.ts';
+import { WorkProgress } from './workProgress.ts';
 
 const { spec: _, ...omitSpec } = searchOptions;
 
@@ -61,7 +61,7 @@ export const generateDataVerb = defineVerb({
 		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
-		const told = new WorkTold<DataRunProgress>(
+		const display = new WorkProgress<DataRunProgress>(
 			output,
 			'line',
 			({ problems, seconds }) => ({ done: problems, total: null, seconds }),
@@ -74,10 +74,10 @@ export const generateDataVerb = defineVerb({
 				folder,
 				context,
 				signal: interrupt.signal,
-				onFault: told.fault,
-				onProgress: told.progress,
+				onFault: display.fault,
+				onProgress: display.progress,
 			});
-			told.end();
+			display.end();
 			output.object({ kind: 'data', folder, ...made });
 			const { problems, before, failed, failures, tokens, lines, bytes, seconds, state } = made;
 			const earlier = before === 0 ? '' : ` (${before} of them earlier)`;

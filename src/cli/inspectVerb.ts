@@ -11,8 +11,8 @@ import { formatNumber } from './textForms.ts';
 import { defineVerb } from './verb.ts';
 
 /** Faults that are shown to a person; `--json` has all. */
-const mostShown = 20;
-const mostErrors = 5;
+const maxShown = 20;
+const maxErrors = 5;
 
 export const inspectVerb = defineVerb({
 	name: 'inspect',
@@ -66,15 +66,15 @@ function linesOf(inspection: Inspection): string[] {
 		...(validation === null ? [] : [`evaluation: ${numbersText(validation)}`]),
 		`metrics: ${formatCounted(metricRows, 'step')}`,
 		...errors
-			.slice(0, mostErrors)
+			.slice(0, maxErrors)
 			.map(({ message, rollouts }) => `error in ${formatCounted(rollouts, 'rollout')}: ${message}`),
-		...(errors.length > mostErrors ? [`  and ${errors.length - mostErrors} other errors (--json has all)`] : []),
+		...(errors.length > maxErrors ? [`  and ${errors.length - maxErrors} other errors (--json has all)`] : []),
 		...notes.map((note) => `note: ${note}`),
 		skipped.length === 0 ? 'skipped: nothing' : `skipped: ${formatCounted(lost, 'record')}`,
-		...skipped.slice(0, mostShown).map(({ file, line, message }) => {
+		...skipped.slice(0, maxShown).map(({ file, line, message }) => {
 			return `  ${file}${line === null ? '' : `, line ${line}`}: ${message}`;
 		}),
-		...(skipped.length > mostShown ? [`  and ${skipped.length - mostShown} more (--json has all)`] : []),
+		...(skipped.length > maxShown ? [`  and ${skipped.length - maxShown} more (--json has all)`] : []),
 	];
 }
 

@@ -160,7 +160,7 @@ async function serverOf(address: string, values: PolicyValues): Promise<PolicySp
 }
 
 /** Models that are named when a server has several. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 async function onlyModel(server: PolicySpecOf<'openai'>): Promise<string> {
 	const { listModels } = await import('../policies/openai/openOpenAiPolicy.ts');
@@ -173,12 +173,12 @@ async function onlyModel(server: PolicySpecOf<'openai'>): Promise<string> {
 	);
 	const [only] = models;
 	if (models.length === 1 && only !== undefined) return only;
-	const names = models.slice(0, mostNamed).join(', ');
+	const names = models.slice(0, maxNamed).join(', ');
 	throw new Failure(
 		'invalid',
 		models.length === 0
 			? `${server.baseUrl} lists no models.`
-			: `${server.baseUrl} has ${models.length} models: ${names}${models.length > mostNamed ? ', ...' : ''}.`,
+			: `${server.baseUrl} has ${models.length} models: ${names}${models.length > maxNamed ? ', ...' : ''}.`,
 		'Choose one with --model NAME.',
 	);
 }

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
-import { leastNode } from '../base/nodeVersion.ts';
+import { minNode } from '../base/nodeVersion.ts';
 import { slurmScript } from '../core/scaling/slurmScript.ts';
 import { changed, prepareRun } from '../runs/prepareRun.ts';
 import { readRecipeFile } from '../runs/recipeFile.ts';
@@ -54,7 +54,7 @@ export const slurmVerb = defineVerb({
 			cpusPerNode,
 			dist: resolve(dirname(engine)),
 			node: values.node ?? process.env.REASONING_LAB_NODE ?? 'node',
-			leastNode,
+			leastNode: minNode,
 			python: values.python ?? process.env.REASONING_LAB_PYTORCH ?? 'python3',
 			time: values.time ?? '24:00:00',
 			...(values.partition === undefined ? {} : { partition: values.partition }),

@@ -14,7 +14,7 @@ import { printable } from './cliOutput.ts';
 import { defineVerb } from './verb.ts';
 
 /** Conversations of a file that are printed; `--json` has all. */
-const mostShown = 20;
+const maxShown = 20;
 
 export const transcriptVerb = defineVerb({
 	name: 'transcript',
@@ -36,12 +36,12 @@ export const transcriptVerb = defineVerb({
 		}));
 		const { format, faults, moreFaults } = file;
 		output.object({ file: path, format, transcripts: told, faults, moreFaults });
-		for (const fault of faults.slice(0, mostShown)) output.line(printable(describe(fault)));
-		for (const [i, transcript] of file.transcripts.slice(0, mostShown).entries()) {
+		for (const fault of faults.slice(0, maxShown)) output.line(printable(describe(fault)));
+		for (const [i, transcript] of file.transcripts.slice(0, maxShown).entries()) {
 			const found = told[i]?.findings ?? [];
 			for (const line of linesOf(transcript, found, file.transcripts.length > 1)) output.line(printable(line));
 		}
-		const more = file.transcripts.length - mostShown;
+		const more = file.transcripts.length - maxShown;
 		if (more > 0) output.line(`and ${more} more conversations (--json has all)`);
 		return 0;
 	},

@@ -11,7 +11,7 @@ import { treeDrawing } from './treeDrawing.ts';
 import { defineVerb } from './verb.ts';
 
 /** Trees of a file that are listed; `--json` has all. */
-const mostListed = 20;
+const maxListed = 20;
 
 export const treeVerb = defineVerb({
 	name: 'tree',
@@ -43,10 +43,10 @@ export const treeVerb = defineVerb({
 		});
 		if (output.json) return 0;
 		output.line(`${file.title}${file.trees.length === 1 ? '' : `, ${file.trees.length} trees`}`);
-		for (const [i, one] of file.trees.slice(0, file.trees.length === 1 ? 0 : mostListed).entries()) {
+		for (const [i, one] of file.trees.slice(0, file.trees.length === 1 ? 0 : maxListed).entries()) {
 			output.line(`${i + 1 === number ? '> ' : '  '}${i + 1}. ${printable(one.name)}: ${summary(one)}`);
 		}
-		if (file.trees.length > mostListed) output.line(`  and ${file.trees.length - mostListed} more (--json has all)`);
+		if (file.trees.length > maxListed) output.line(`  and ${file.trees.length - maxListed} more (--json has all)`);
 		if (file.trees.length === 1) output.line(summary(chosen));
 		for (const line of searchLines(chosen)) output.line(printable(line));
 		for (const fault of [...file.faults, ...chosen.faults]) output.line(`warning: ${printable(fault)}`);

@@ -47,7 +47,7 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 		const uri = this.#make(name, markdown);
 		this.#previewed.add(uri.toString());
 		for (const old of this.#previewed) {
-			if (this.#previewed.size <= mostPreviewed) break;
+			if (this.#previewed.size <= maxPreviewed) break;
 			this.#previewed.delete(old);
 			this.#contents.delete(old);
 		}
@@ -77,7 +77,7 @@ export interface NamedText {
 }
 
 /** Texts that are kept for their previews. */
-const mostPreviewed = 20;
+const maxPreviewed = 20;
 
 /** As the editor names the headings of a preview. */
 const slugOf = (heading: string) =>

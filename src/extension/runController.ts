@@ -27,14 +27,14 @@ export class RunController {
 		} catch (error) {
 			// A pause that nobody waits for any more must not happen later.
 			if (Failure.from(error).reason === 'cancelled')
-				await this.#request(view, 'run/resume', {}).catch(() => undefined);
+				await this.#request(view, 'run/continue', {}).catch(() => undefined);
 			throw error;
 		}
 	}
 
 	async continue(view: RunView): Promise<void> {
 		await withProgress({ title: `Continuing ${nameOf(view)}` }, (signal) =>
-			this.#request(view, 'run/resume', {}, signal),
+			this.#request(view, 'run/continue', {}, signal),
 		);
 	}
 

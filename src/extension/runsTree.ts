@@ -8,7 +8,7 @@ import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import { presentRun, type RunPresentation } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
 import { isLive, nameOf, type RunView, sharedNames } from './runView.ts';
-import { rowTooltip, type ToldRow, type TreeRow, treeRowItem } from './treeRow.ts';
+import { rowTooltip, type TooltipRow, type TreeRow, treeRowItem } from './treeRow.ts';
 
 /**
  * The *Runs* view: a native tree, newest first. Its elements are folders: of runs and pipelines, below pipelines of their
@@ -124,7 +124,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	}
 
 	/** What a row says. null: nothing is known of the folder */
-	#rowOf(folder: string, now: number): ToldRow | null {
+	#rowOf(folder: string, now: number): TooltipRow | null {
 		const run = this.#runOf(folder);
 		return (
 			this.#pipelines.rowOf(folder, now, run) ??

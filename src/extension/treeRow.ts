@@ -11,8 +11,8 @@ export interface TreeRow {
 	readonly spoken: string;
 }
 
-/** A row that tells more when it is pointed at: names and values, one a line. */
-export interface ToldRow extends TreeRow {
+/** A row with a tooltip: names and values, one per line. */
+export interface TooltipRow extends TreeRow {
 	readonly tooltip: readonly (readonly [name: string, value: string])[];
 }
 
@@ -30,7 +30,7 @@ export function treeRowItem(id: string, row: TreeRow | null): vscode.TreeItem {
 }
 
 /** Plain values only: text of a run folder becomes neither link, image nor HTML. */
-export function rowTooltip({ label, tooltip }: Pick<ToldRow, 'label' | 'tooltip'>): vscode.MarkdownString {
+export function rowTooltip({ label, tooltip }: Pick<TooltipRow, 'label' | 'tooltip'>): vscode.MarkdownString {
 	const text = new vscode.MarkdownString();
 	text.appendMarkdown('**').appendText(label).appendMarkdown('**\n\n');
 	for (const [name, value] of tooltip) {

@@ -28,8 +28,8 @@ export interface WorkerClientOptions {
 }
 
 /** Crashes within the time below after which the worker is not started again by itself. */
-const mostCrashes = 4;
-const mostRestarts = 30;
+const maxCrashes = 4;
+const maxRestarts = 30;
 const withinMs = 600_000;
 const graceMs = 3000;
 
@@ -137,7 +137,7 @@ export class WorkerClient extends Disposable {
 		const now = Date.now();
 		this.#crashes = this.#crashes.filter((time) => now - time < withinMs);
 		this.#restarts = this.#restarts.filter((time) => now - time < withinMs);
-		if (this.#crashes.length >= mostCrashes || this.#restarts.length >= mostRestarts) {
+		if (this.#crashes.length >= maxCrashes || this.#restarts.length >= maxRestarts) {
 			throw new Failure(
 				'unavailable',
 				`The ${this.#options.name} has exited ${this.#crashes.length + this.#restarts.length} times${this.#words === '' ? '' : `: ${this.#words}`}.`,

@@ -9,7 +9,7 @@ export interface QuotedText {
 	readonly next_offset?: number;
 }
 
-/** Characters of quoted text in one answer, where the caller names no limit. */
+/** Characters of quoted text in one answer, where the caller does not name a limit. */
 export const defaultCharacters = 2000;
 export const maxCharacters = 20_000;
 export const maxRows = 200;

@@ -12,7 +12,7 @@ export interface TreeUse {
 }
 
 /** A tree larger than this is beyond any limit; it is not inspected further. */
-const mostProcesses = 4096;
+const maxProcesses = 4096;
 /** Linux reports both in these units on every architecture that Node runs on. */
 const ticksPerSecond = 100;
 const pageMb = 4096 / 1e6;
@@ -54,7 +54,7 @@ export async function readProcessTree(root: number, ownNetwork = false): Promise
 	let memoryMb = 0;
 	let cpuSeconds = 0;
 	let level = [root];
-	while (level.length > 0 && seen.size < mostProcesses) {
+	while (level.length > 0 && seen.size < maxProcesses) {
 		const looks = await Promise.all(level.map(async (pid) => ({ pid, stat: await readStat(pid) })));
 		const alive = looks.filter((look): look is { pid: number; stat: Stat } => look.stat !== null);
 		for (const { pid, stat } of alive) {

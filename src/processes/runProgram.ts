@@ -26,7 +26,7 @@ export interface ProgramResult {
 	readonly stderr: string;
 }
 
-const mostOutput = 4 << 20;
+const maxOutput = 4 << 20;
 
 /** Programs that run now: a window or a shell that ends takes them along. One listener for all of them, however many there are. */
 const started = new Set<number>();
@@ -64,7 +64,7 @@ export async function runProgram(
 	let stdout = '';
 	let stderr = '';
 	child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-		if (stdout.length < mostOutput) stdout += text;
+		if (stdout.length < maxOutput) stdout += text;
 	});
 	child.stderr?.setEncoding('utf8').on('data', (text: string) => {
 		stderr = `${stderr}${text}`.slice(-20_000);

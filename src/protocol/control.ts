@@ -61,7 +61,7 @@ export const controlMethods = {
 	},
 	'run/status': { params: empty, result: runRecordSchema },
 	'run/pause': { params: empty, result: runRecordSchema },
-	'run/resume': { params: empty, result: runRecordSchema },
+	'run/continue': { params: empty, result: runRecordSchema },
 	'run/stop': { params: v.object({ checkpoint: v.boolean() }), result: runRecordSchema },
 	/** Of a pipeline's runner: stops the running stage with a checkpoint; answered when the pipeline has stopped. */
 	'pipeline/stop': { params: empty, result: empty },
@@ -132,6 +132,9 @@ export const controlMethods = {
 } as const;
 
 export type ControlMethod = keyof typeof controlMethods;
+
+/** Former names of methods: engines still accept them, and clients use them with engines that know no other. */
+export const formerMethods: Readonly<Record<string, ControlMethod>> = { 'run/resume': 'run/continue' };
 export type ControlParams<M extends ControlMethod> = v.InferInput<(typeof controlMethods)[M]['params']>;
 export type ControlRequest<M extends ControlMethod> = v.InferOutput<(typeof controlMethods)[M]['params']>;
 export type ControlResult<M extends ControlMethod> = v.InferOutput<(typeof controlMethods)[M]['result']>;

@@ -15,10 +15,10 @@ const failure = v.object({ message: v.string(), action: v.nullable(v.string()) }
 export const longestCell = 240;
 export const longestField = 400_000;
 /** Rows of one answer. */
-export const mostRowsAtOnce = 400;
-export const mostConditions = 20;
+export const maxRowsAtOnce = 400;
+export const maxConditions = 20;
 /** Overlaps that are listed; all are counted. */
-export const mostFindings = 1000;
+export const maxFindings = 1000;
 
 export const conditionOperators = [
 	'contains',
@@ -47,7 +47,7 @@ export const shownSides = ['all', 'training', 'held out'] as const;
 export const rowFilterSchema = v.object({
 	/** Looked for in all columns, whatever the case; empty: nothing is. */
 	text: v.pipe(v.string(), v.maxLength(2000)),
-	conditions: v.pipe(v.array(conditionSchema), v.maxLength(mostConditions)),
+	conditions: v.pipe(v.array(conditionSchema), v.maxLength(maxConditions)),
 	/** Rows that repeat an earlier one, exactly or nearly. */
 	duplicates: v.picklist(shownKinds),
 	/** Rows that share words with a test set. */

@@ -122,7 +122,7 @@ export type MicroscopeCommand = v.InferOutput<typeof microscopeCommandSchema>;
 /** What of the run is exported. */
 export const exportScopes = ['group', 'step', 'rollouts'] as const;
 /** Rollouts that are named one by one. */
-export const mostExported = 100_000;
+export const maxExported = 100_000;
 
 export const microscopeRequests = {
 	/** One rollout with its completion, of any group. */
@@ -203,7 +203,7 @@ export const microscopeRequests = {
 			scope: v.picklist(exportScopes),
 			step: nullableNumber,
 			group: nullableNumber,
-			rollouts: v.pipe(v.array(placeSchema), v.maxLength(mostExported)),
+			rollouts: v.pipe(v.array(placeSchema), v.maxLength(maxExported)),
 		}),
 		result: v.object({ written: v.boolean() }),
 	},

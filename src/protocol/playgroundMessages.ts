@@ -11,13 +11,13 @@ import { policySpecSchema } from './policySpec.ts';
 export const longestQuestion = 200_000;
 /** Of one completion, in characters: what is longer is truncated, and generation ends. */
 export const longestCompletion = 400_000;
-export const mostSamples = 8;
+export const maxSamples = 8;
 export const mostTokens = 32_768;
 /** Tokens of a completion that are kept with their alternatives. */
-export const mostDetails = 8192;
+export const maxDetails = 8192;
 /** Alternatives that are asked for at each token. */
 export const askedAlternatives = 8;
-export const mostExchanges = 100;
+export const maxExchanges = 100;
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const typed = v.pipe(v.string(), v.maxLength(longestQuestion));
@@ -33,7 +33,7 @@ export const samplingSchema = v.object({
 	/** Of each completion. */
 	maxTokens: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostTokens)),
 	seed: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 31 - 1)),
-	samples: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostSamples)),
+	samples: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxSamples)),
 });
 export type PlaygroundSampling = v.InferOutput<typeof samplingSchema>;
 
@@ -116,7 +116,7 @@ export const sideSchema = v.object({
 	notes: v.array(v.string()),
 	/** From the request to its end; null: not known yet. */
 	seconds: v.nullable(v.number()),
-	samples: v.pipe(v.array(sampleSchema), v.maxLength(mostSamples)),
+	samples: v.pipe(v.array(sampleSchema), v.maxLength(maxSamples)),
 });
 export type PlaygroundSide = v.InferOutput<typeof sideSchema>;
 

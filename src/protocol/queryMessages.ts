@@ -20,9 +20,9 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 
 /** Rows that a table shows at most; an export has all of them. */
-export const mostRows = 10_000;
+export const maxRows = 10_000;
 /** Hits of a search that are shown at most. */
-export const mostHits = 2000;
+export const maxHits = 2000;
 /** Characters of a statement. */
 export const longestStatement = 100_000;
 const statement = v.pipe(v.string(), v.maxLength(longestStatement));
@@ -123,12 +123,12 @@ const done = v.object({});
 export const queryRequests = {
 	/** Runs a statement; its answer is the panel's until the next question. */
 	run: {
-		params: v.object({ id: count, question: questionSchema, statement, limit: v.pipe(count, v.maxValue(mostRows)) }),
+		params: v.object({ id: count, question: questionSchema, statement, limit: v.pipe(count, v.maxValue(maxRows)) }),
 		result: resultTableSchema,
 	},
 	/** Runs a statement beside that answer, such as a histogram of it. */
 	side: {
-		params: v.object({ id: count, statement, limit: v.pipe(count, v.maxValue(mostRows)) }),
+		params: v.object({ id: count, statement, limit: v.pipe(count, v.maxValue(maxRows)) }),
 		result: resultTableSchema,
 	},
 	/** Goes through texts; hits come as events of the same number. */

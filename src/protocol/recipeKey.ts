@@ -21,7 +21,7 @@ export type PlaceKind = 'file' | 'data' | 'model';
 
 export type Engine = 'embedded' | 'pytorch';
 
-/** A value that an engine lacks. `when` and `say` get the value and the object that it stands in. */
+/** A value that an engine lacks. `when` and `say` get the value and the object that it is in. */
 export interface Lack {
 	/** Which values are lacking; default: all but `false`. */
 	readonly when?: (value: unknown, group: Readonly<Record<string, unknown>>) => boolean;

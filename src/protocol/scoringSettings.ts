@@ -1,7 +1,7 @@
 import { count, real } from './recipeFields.ts';
 import { group, key } from './recipeKey.ts';
 
-/** The recipe's `scoring`: what reward files may take, and how many failures a run goes on with. */
+/** The recipe's `scoring`: what reward files may take, and how many failures a run continues with. */
 export const scoringSchema = group({
 	pauseAbove: key(
 		real('The run pauses when a reward fails on more than this share of the rows of a generation batch.', 0, 1),

@@ -52,7 +52,7 @@ export const searchRowSchema = v.object({
 export type SearchRow = v.InferOutput<typeof searchRowSchema>;
 
 /** Rows of one answer at most. */
-export const mostSearchRows = 200;
+export const maxSearchRows = 200;
 
 export const strategiesRequests = {
 	/** Searches of a point of `results.jsonl`, in the order of their problems. */

@@ -32,9 +32,9 @@ export interface CodeVerdict {
 }
 
 /** Tests of one row that are run; the rest is left out. */
-export const mostTests = 64;
+export const maxTests = 64;
 /** An answer that ends its process on one test gets a new one for the next, this often. */
-const mostRestarts = 4;
+const maxRestarts = 4;
 
 interface Language {
 	readonly program: SandboxProgram;
@@ -136,7 +136,7 @@ async function runStreams(
 	options: CodeTestOptions,
 	signal: AbortSignal | undefined,
 ): Promise<CodeVerdict> {
-	const used = cases.slice(0, mostTests);
+	const used = cases.slice(0, maxTests);
 	const given = await givenFiles(language, givenNames[benchmark]);
 	const program = language.runner !== null && language.runner in given ? language.runner : language.answer;
 	const deadline = performance.now() + options.timeoutSeconds * 2000;
@@ -175,7 +175,7 @@ const endings: Readonly<Record<string, string>> = {
 	cpu: 'the program took too long',
 	memory: 'the program used too much memory',
 	processes: 'the program started too many processes',
-	output: 'the program wrote too much output output',
+	output: 'the program wrote too much output',
 };
 
 function whyNot({ end, status, stderr }: SandboxOutput): string {
@@ -202,13 +202,13 @@ async function runChecker(
 		harnessFiles([language.checker, ...language.checkerParts]),
 		givenFiles(language, tests.kind === 'calls' ? givenNames[tests.benchmark] : givenPrompt(tests.prompt)),
 	]);
-	const count = Math.min(mostTests, tests.kind === 'calls' ? tests.count : tests.tests.length);
+	const count = Math.min(maxTests, tests.kind === 'calls' ? tests.count : tests.tests.length);
 	const deadline = performance.now() + options.timeoutSeconds * 2000;
 	let passed = 0;
 	let total = 0;
 	let why: string | null = null;
 	let next = 0;
-	for (let start = 0; start <= mostRestarts && next < count; start++) {
+	for (let start = 0; start <= maxRestarts && next < count; start++) {
 		const seconds = (deadline - performance.now()) / 1000;
 		if (seconds <= 0) break;
 		const spec = {
@@ -217,7 +217,7 @@ async function runChecker(
 				: { tests: tests.tests, setup: tests.setup, prompt: tests.prompt }),
 			entryPoint: tests.entryPoint,
 			skip: next,
-			most: mostTests,
+			most: maxTests,
 		};
 		const limits = limitsOf(language, options, seconds);
 		const verdicts = await serveAnswer(

@@ -43,7 +43,7 @@ export interface FileResult {
 
 /** Rewards that cost money, a sandbox or a model: they are not run for a comparison. */
 const costly: ReadonlySet<string> = new Set(['judge', 'process', 'reward-model', 'code-tests']);
-const mostPlans = 64;
+const maxPlans = 64;
 
 interface KeptPlan {
 	readonly plan: VerificationPlan;
@@ -101,7 +101,7 @@ export class RewardVerifier {
 		this.#plans.delete(key);
 		this.#plans.set(key, { plan, stamps: await stampsOf(plan.files), comment });
 		for (const oldest of this.#plans.keys()) {
-			if (this.#plans.size <= mostPlans) break;
+			if (this.#plans.size <= maxPlans) break;
 			this.#plans.delete(oldest);
 		}
 		return plan;

@@ -50,7 +50,7 @@ interface ScoredRows {
 }
 
 /** Lines of output that a verification carries. */
-const mostLogs = 1_000;
+const maxLogs = 1_000;
 
 /** So many batches in a row may time out with all of their rows; the rest is then not tried. */
 const patience = 3;
@@ -100,7 +100,7 @@ async function scoreRows(
 			}
 		}
 		hanging = members.every((i) => errors[i]?.kind === 'timeout') ? hanging + 1 : 0;
-		if (logs.length < mostLogs) logs.push(...result.logs.slice(0, mostLogs - logs.length));
+		if (logs.length < maxLogs) logs.push(...result.logs.slice(0, maxLogs - logs.length));
 		if (result.coverage) {
 			covered = true;
 			for (const line of result.coverage.lines) lines.add(line);

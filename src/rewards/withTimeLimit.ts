@@ -11,7 +11,7 @@ const sandbox = createContext({ call: () => undefined }) as unknown as Sandbox;
 const script = new Script('call()');
 
 /** Tries while the machine gave this process less than half of the time. */
-const mostTries = 5;
+const maxTries = 5;
 
 /**
  * Runs a synchronous function and stops it when it takes longer than `ms`. V8's watchdog (`vm` with a timeout) interrupts
@@ -28,7 +28,7 @@ export function withTimeLimit<T>(ms: number, call: () => T): Timed<T> {
 	for (let tries = 1; ; tries++) {
 		const before = usedMs();
 		const timed = runOnce(ms, call);
-		if ('value' in timed || tries === mostTries || usedMs() - before >= ms / 2) return timed;
+		if ('value' in timed || tries === maxTries || usedMs() - before >= ms / 2) return timed;
 	}
 }
 

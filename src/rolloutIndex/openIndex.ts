@@ -23,7 +23,7 @@ export interface OpenIndexOptions {
 }
 
 /** Windows that have the same workspace open at once, each with an index file of its own. */
-const mostFiles = 4;
+const maxFiles = 4;
 const spillMb = 4096;
 
 /**
@@ -39,7 +39,7 @@ export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions
 		const { message } = Failure.from(error, `Cannot create the index folder ${storage}`);
 		return await inMemory(memoryMb, threads, `${message} The index is kept in memory.`);
 	}
-	for (let number = 1; number <= mostFiles; number++) {
+	for (let number = 1; number <= maxFiles; number++) {
 		const name = number === 1 ? 'index' : `index-${number}`;
 		const path = join(storage, `${name}.duckdb`);
 		const spill = join(storage, `${name}.spill`);

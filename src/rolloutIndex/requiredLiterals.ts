@@ -18,7 +18,7 @@ type Part =
 	| { readonly kind: 'empty' };
 
 const unknown: Part = { kind: 'holds', texts: null };
-const mostAlternatives = 20;
+const maxAlternatives = 20;
 
 /** The better filter: the one whose shortest text is longer. */
 function better(a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null {
@@ -54,7 +54,7 @@ class Parser {
 			all = all === null || texts === null ? null : [...all, ...texts];
 		} while (this.#take('|'));
 		this.#depth--;
-		return all !== null && all.length > mostAlternatives ? null : all;
+		return all !== null && all.length > maxAlternatives ? null : all;
 	}
 
 	#sequence(): readonly string[] | null {

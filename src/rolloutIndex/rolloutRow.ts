@@ -31,7 +31,7 @@ export const numberColumns = [
 ] as const;
 
 /** Components of a reward beyond these are not indexed. */
-const mostComponents = 200;
+const maxComponents = 200;
 
 /** Scalars of rollouts by column, as threads send them. */
 export interface RowBatch {
@@ -100,7 +100,7 @@ export class RowBatchBuilder {
 		this.#files.push(place.file);
 		let components = 0;
 		for (const name in rollout.rewards) {
-			if (components >= mostComponents) break;
+			if (components >= maxComponents) break;
 			components++;
 			let at = this.#names.get(name);
 			if (at === undefined) {

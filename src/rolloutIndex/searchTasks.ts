@@ -9,7 +9,7 @@ import { LiteralFinder } from './literalFinder.ts';
 import { linesOf, rolloutOfLine } from './ownLines.ts';
 import { contentOf } from './scanTasks.ts';
 
-const mostOccurrences = 1000;
+const maxOccurrences = 1000;
 const around = 80;
 const longestMatch = 400;
 const hitsPerMessage = 200;
@@ -42,10 +42,10 @@ function hitIn(rollout: RolloutLine, expression: RegExp, place: number, watch: W
 		expression.lastIndex = 0;
 		for (let found = expression.exec(text); found !== null; found = expression.exec(text)) {
 			hit ??= hitAt(text, found.index, found[0]);
-			if (++count >= mostOccurrences) break;
+			if (++count >= maxOccurrences) break;
 			if (found[0] === '') expression.lastIndex++;
 		}
-		if (count >= mostOccurrences) break;
+		if (count >= maxOccurrences) break;
 	}
 	watch[watchMs] = 0;
 	return hit === null ? null : { group: rollout.group, index: rollout.index, count, ...hit, place };

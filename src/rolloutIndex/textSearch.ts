@@ -38,7 +38,7 @@ export interface SearchOutcome {
 const pieceBytes = 32 << 20;
 /** How long an expression may take on one completion. */
 const matchMs = 1000;
-const mostSlow = 20;
+const maxSlow = 20;
 
 /** Fails with `invalid` when the expression is none. */
 export function patternOf({ pattern, regex, caseSensitive }: TextQuery): Pattern {
@@ -159,7 +159,7 @@ export async function searchTexts(
 				if (error instanceof SlowMatch) {
 					// The thread has taken along what it had found since it last told: that is inspected again.
 					skip.push(error.place);
-					if (++slow < mostSlow) continue;
+					if (++slow < maxSlow) continue;
 					stop.abort();
 					break;
 				}
@@ -183,13 +183,12 @@ export async function searchTexts(
 	const all = await Promise.allSettled(Array.from({ length: threads.size }, worker));
 	signal?.removeEventListener('abort', abort);
 	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
-	if (!limited && slow < mostSlow) {
+	if (!limited && slow < maxSlow) {
 		for (const one of all) if (one.status === 'rejected') throw one.reason;
 	}
 	const limits: string[] = [];
 	if (limited) limits.push(`Stopped at ${limit} hits.`);
-	if (slow >= mostSlow)
-		limits.push(`Stopped: the expression took longer than ${matchMs / 1000} s on ${slow} rollouts.`);
+	if (slow >= maxSlow) limits.push(`Stopped: the expression took longer than ${matchMs / 1000} s on ${slow} rollouts.`);
 	else if (slow > 0)
 		limits.push(`The expression took longer than ${matchMs / 1000} s on ${slow} rollouts, which were skipped.`);
 	if (unread > 0) limits.push(`${unread} records could not be read.`);

@@ -14,7 +14,7 @@ export interface QueryLimits {
 export type Parameters = Readonly<Record<string, Cell>>;
 
 /** Of all cells of a result together, in characters. */
-const mostCharacters = 16 << 20;
+const maxCharacters = 16 << 20;
 /** What a statement may take to stop once it was told to; one that takes more and more memory gets less time. */
 const graceMs = 3000;
 const memoryGraceMs = 1000;
@@ -47,7 +47,7 @@ export class UserQueries {
 			const columns = result.columnNames().map((name, i) => ({ name, type: String(result.columnType(i)) }));
 			for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; ) {
 				for (const row of chunk.getRows()) {
-					truncated = rows.length >= limits.rows || characters > mostCharacters;
+					truncated = rows.length >= limits.rows || characters > maxCharacters;
 					if (truncated) break;
 					const cells = row.map(cellOf);
 					for (const cell of cells) characters += typeof cell === 'string' ? cell.length : 8;

@@ -14,6 +14,7 @@ import {
 	type ControlResult,
 	controlMethods,
 	controlVersion,
+	formerMethods,
 	runChanged,
 } from '../protocol/control.ts';
 import { decodeOrThrow, type Schema } from '../protocol/decode.ts';
@@ -26,7 +27,7 @@ const patience: Record<ControlMethod, number> = {
 	initialize: 10_000,
 	'run/status': 10_000,
 	'run/pause': 600_000,
-	'run/resume': 60_000,
+	'run/continue': 60_000,
 	'run/stop': 600_000,
 	'pipeline/stop': 600_000,
 	'run/checkpoint': 600_000,
@@ -150,7 +151,7 @@ export class ControlClient extends Disposable {
 			this.#pending.add(fail);
 			signal?.addEventListener('abort', abort, { once: true });
 			// Where the other side has just closed the connection, sendRequest throws instead of rejecting.
-			const answer = async () => this.#connection.sendRequest(method, params, cancel.token);
+			const answer = async () => this.#connection.sendRequest(this.#nameOf(method), params, cancel.token);
 			answer().then(
 				(value) => {
 					settle();
@@ -164,6 +165,13 @@ export class ControlClient extends Disposable {
 				(error: unknown) => fail(fromResponseError(error, method)),
 			);
 		});
+	}
+
+	/** The name by which this engine knows a method: one of an older version may know only the former name. */
+	#nameOf(method: ControlMethod): string {
+		const known = this.#engine?.capabilities ?? [];
+		if (known.includes(method)) return method;
+		return known.find((name) => Object.hasOwn(formerMethods, name) && formerMethods[name] === method) ?? method;
 	}
 
 	#end(failure: Failure): void {

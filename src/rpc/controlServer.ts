@@ -15,6 +15,7 @@ import {
 	type ControlResult,
 	controlMethods,
 	controlVersion,
+	formerMethods,
 	runChanged,
 } from '../protocol/control.ts';
 import { decode, type Schema } from '../protocol/decode.ts';
@@ -195,11 +196,13 @@ export class ControlServer extends Disposable {
 			);
 		}
 		const { run, serving, handlers } = this.#options;
-		const capabilities = [...Object.keys(handlers), ...(this.#options.extensions?.() ?? [])];
+		const former = Object.keys(formerMethods).filter((name) => Object.hasOwn(handlers, formerMethods[name] as string));
+		const capabilities = [...Object.keys(handlers), ...former, ...(this.#options.extensions?.() ?? [])];
 		return { protocol: controlVersion, run, serving, capabilities };
 	}
 
-	async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+	async #answer(name: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+		const method = Object.hasOwn(formerMethods, name) ? (formerMethods[name] as string) : name;
 		if (!Object.hasOwn(controlMethods, method) || method === 'initialize') {
 			throw new Failure('unsupported', `The engine does not know the request ${method}.`);
 		}

@@ -11,7 +11,7 @@ import { appendAnnotation } from './appendAnnotation.ts';
 export const alertsFile = 'alerts.jsonl';
 
 /** More than any run has; a file may hold any number. */
-const mostAlerts = 1000;
+const maxAlerts = 1000;
 
 /** What the file says. */
 export interface AlertState {
@@ -120,7 +120,7 @@ export class AlertLog {
 				this.#of = null;
 				break;
 			case 'alert':
-				if (this.#alerts.size < mostAlerts || this.#alerts.has(line.alert.id))
+				if (this.#alerts.size < maxAlerts || this.#alerts.has(line.alert.id))
 					this.#alerts.set(line.alert.id, line.alert);
 				this.#of = null;
 				break;
@@ -129,7 +129,7 @@ export class AlertLog {
 				this.#extent = line.batches === undefined ? null : { batches: line.batches, unsampled: line.unsampled ?? 0 };
 				break;
 			case 'dismissed':
-				if (this.#dismissed.size < mostAlerts) this.#dismissed.add(line.id);
+				if (this.#dismissed.size < maxAlerts) this.#dismissed.add(line.id);
 				break;
 			case 'restored':
 				this.#dismissed.delete(line.id);

@@ -14,7 +14,7 @@ import {
 import { runFiles, stepOf } from './runFiles.ts';
 
 /** Evaluations of a run that are listed. */
-const mostListed = 200;
+const maxListed = 200;
 
 /** What a folder says that it evaluates; null: it is no evaluation's. Fails with `version`, `invalid`. */
 export async function readEvaluation(path: string): Promise<EvaluationFile | null> {
@@ -58,7 +58,7 @@ export interface ListedEvaluation {
 export async function listEvaluations(run: string): Promise<ListedEvaluation[]> {
 	const listed: ListedEvaluation[] = [];
 	for (const entry of await listFolder(run, runFiles.annotations, 'evaluations')) {
-		if (!entry.isDirectory() || listed.length >= mostListed) continue;
+		if (!entry.isDirectory() || listed.length >= maxListed) continue;
 		const path = join(evaluationsFolder(run), entry.name);
 		const file = await readEvaluation(path).catch(() => null);
 		if (file !== null) listed.push({ path, file, step: stepOfEvaluation(file) });

@@ -1,9 +1,9 @@
 import type { RunFault } from './runContent.ts';
 
 /** Faults that are kept in words; of what is beyond, the number by file. */
-const mostKept = 10_000;
+const maxKept = 10_000;
 /** Faults beyond those that are distinguished, so that what is met again is counted once. */
-const mostToldApart = 1_000_000;
+const maxToldApart = 1_000_000;
 
 /** What could not be read of a run, each once however often it is met. */
 export class FaultList {
@@ -21,7 +21,7 @@ export class FaultList {
 	add(fault: RunFault, item = 0): RunFault {
 		const about = `${fault.line ?? ''}\n${fault.line === null ? fault.message : ''}\n${item}`;
 		const key = `${fault.file}\n${about}`;
-		if (this.#kept.has(key) || this.#kept.size < mostKept) {
+		if (this.#kept.has(key) || this.#kept.size < maxKept) {
 			this.#kept.set(key, fault);
 			this.#all = null;
 		} else this.#count(fault, about);
@@ -43,7 +43,7 @@ export class FaultList {
 			this.#beyond.set(file, counted);
 		}
 		if (counted.met.has(about)) return;
-		if (this.#apart < mostToldApart) {
+		if (this.#apart < maxToldApart) {
 			counted.met.add(about);
 			this.#apart++;
 		}

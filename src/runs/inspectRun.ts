@@ -102,7 +102,7 @@ function errorText({ error }: AnyRunRecord): string | null {
 }
 
 /** Messages that are distinguished; the rest are counted with the rollouts alone. */
-const mostErrors = 1000;
+const maxErrors = 1000;
 
 async function count(
 	run: RunContent,
@@ -135,7 +135,7 @@ async function count(
 				const wrong = new Set(rolloutErrors(rollout));
 				if (wrong.size > 0) errored++;
 				for (const message of wrong) {
-					if (errors.has(message) || errors.size < mostErrors) errors.set(message, (errors.get(message) ?? 0) + 1);
+					if (errors.has(message) || errors.size < maxErrors) errors.set(message, (errors.get(message) ?? 0) + 1);
 				}
 				if (rollout.reward === null) nulls++;
 				else sum += rollout.reward;

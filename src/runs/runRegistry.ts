@@ -127,7 +127,7 @@ export async function isRunFolder(path: string): Promise<boolean> {
 
 const passedOver = new Set(['node_modules', '__pycache__', 'dist', 'venv']);
 /** A workspace of more folders than this is not searched to its end. */
-const mostFolders = 20_000;
+const maxFolders = 20_000;
 
 /** Run folders in `runs/` anywhere below the given folders, to a depth; dependency and hidden folders are passed over. */
 export async function findRuns(folders: readonly string[], depth = 5): Promise<string[]> {
@@ -137,7 +137,7 @@ export async function findRuns(folders: readonly string[], depth = 5): Promise<s
 	for (let i = 0; i <= depth && level.length > 0; i++) {
 		const next: string[] = [];
 		for (const folder of level) {
-			if (++visited > mostFolders) return found;
+			if (++visited > maxFolders) return found;
 			for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [] as Dirent[])) {
 				if (!entry.isDirectory() || entry.name.startsWith('.') || passedOver.has(entry.name)) continue;
 				const path = join(folder, entry.name);

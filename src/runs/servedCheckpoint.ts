@@ -25,7 +25,7 @@ export const torchPythonVariable = 'REASONING_LAB_TORCH_PYTHON';
 
 /** How long an engine that is told to end may take before it is ended, in milliseconds. */
 const graceMs = 3000;
-const mostWords = 16 << 10;
+const maxWords = 16 << 10;
 /** Importing PyTorch and loading a large model take their time. */
 const waitMs = { embedded: 60_000, pytorch: 600_000 } as const;
 
@@ -97,10 +97,10 @@ function ready(
 		else signal?.addEventListener('abort', abort, { once: true });
 		child.stdin?.on('error', () => undefined);
 		child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-			words = (words + text).slice(-mostWords);
+			words = (words + text).slice(-maxWords);
 		});
 		child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-			said = (said + text).slice(-mostWords);
+			said = (said + text).slice(-maxWords);
 			if (said.includes('\n')) settle();
 		});
 		child.once('error', (error) => settle(new Failure('unavailable', `Cannot start the engine: ${error.message}.`)));

@@ -64,7 +64,7 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 		const client = await connectRun(folder, record, 'reasoning-lab');
 		try {
 			options.onFolder?.(folder);
-			return { folder, record: await client.request('run/resume', {}) };
+			return { folder, record: await client.request('run/continue', {}) };
 		} finally {
 			client.dispose();
 		}

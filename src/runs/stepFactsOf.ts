@@ -6,7 +6,7 @@ import type { TraceTags } from '../core/trace/trace.ts';
 import type { RunContent } from './runContent.ts';
 
 /** Rollouts of one step that are inspected, and the time that may go by before other work gets its turn. */
-const mostRollouts = 2048;
+const maxRollouts = 2048;
 const turnMillis = 4;
 
 /** The rollouts of a step, reduced to what rules need; null: there are none that can be read. */
@@ -25,7 +25,7 @@ export async function stepFactsOf(
 		for await (const { rollout } of opened.rollouts(signal)) {
 			if (rollout === null) continue;
 			facts.add(rollout);
-			if (++rollouts >= mostRollouts) break;
+			if (++rollouts >= maxRollouts) break;
 			if (performance.now() - turn < turnMillis) continue;
 			await setImmediate();
 			checkAborted(signal);

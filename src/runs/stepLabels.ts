@@ -17,7 +17,7 @@ export interface LabeledRollout {
 const keyOf = ({ split, step, group, index }: LabeledRollout) => `${split} ${step} ${group} ${index}`;
 
 /** Earlier states of a rollout's labels that `undo` knows, of this window. */
-const mostUndo = 200;
+const maxUndo = 200;
 
 /** How people rate the steps of a run's completions: annotations/labels.jsonl. */
 export class StepLabels {
@@ -61,7 +61,7 @@ export class StepLabels {
 			await this.#lines.append(labels);
 			const states = this.#earlier.get(key) ?? [];
 			states.push(before);
-			if (states.length > mostUndo) states.shift();
+			if (states.length > maxUndo) states.shift();
 			this.#earlier.set(key, states);
 		});
 	}

@@ -120,7 +120,7 @@ async function* trainingProblems(
 }
 
 /** So many problems in a row that were there before: there are no others. */
-const mostRepeated = 100_000;
+const maxRepeated = 100_000;
 
 async function* distinct(problems: AsyncIterable<Problem>, limit: number): AsyncIterable<Problem> {
 	const seen = new Set<string>();
@@ -129,7 +129,7 @@ async function* distinct(problems: AsyncIterable<Problem>, limit: number): Async
 	for await (const problem of problems) {
 		const key = shortKey(problem.key);
 		if (seen.has(key)) {
-			if (++repeated >= mostRepeated) return;
+			if (++repeated >= maxRepeated) return;
 			continue;
 		}
 		repeated = 0;

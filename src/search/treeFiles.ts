@@ -10,8 +10,8 @@ interface Held {
 }
 
 /** Files that are kept as they were read: a view asks for them in portions. */
-const mostHeld = 2;
-const mostAtOnce = 2000;
+const maxHeld = 2;
+const maxAtOnce = 2000;
 
 /** Trees of other programs' files, as a window asks for them. */
 export class TreeFiles {
@@ -30,7 +30,7 @@ export class TreeFiles {
 
 	async events(path: string, tree: number, from: number, limit: number): Promise<SearchResult<'treeEvents'>> {
 		const events = await this.#eventsOf(path, tree);
-		return { events: events.slice(from, from + Math.min(limit, mostAtOnce)), total: events.length };
+		return { events: events.slice(from, from + Math.min(limit, maxAtOnce)), total: events.length };
 	}
 
 	async text(path: string, tree: number, node: number): Promise<SearchResult<'treeText'>> {
@@ -59,7 +59,7 @@ export class TreeFiles {
 		this.#reading.set(path, reading);
 		const file = await reading;
 		this.#held.set(path, { stamp, file });
-		for (const other of [...this.#held.keys()].slice(0, -mostHeld)) this.#held.delete(other);
+		for (const other of [...this.#held.keys()].slice(0, -maxHeld)) this.#held.delete(other);
 		return file;
 	}
 }

@@ -13,7 +13,7 @@ import { readTreeLine } from '../runs/searchLog.ts';
 export const largestTreeLog = 512 << 20;
 /** The longest line: a node with the alternatives of some thousand tokens. */
 const longestTreeLine = 16 << 20;
-const mostFaults = 20;
+const maxFaults = 20;
 const chunkBytes = 1 << 20;
 
 export interface TreeLogFault {
@@ -49,7 +49,7 @@ export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 	let whole = 0;
 	const blame = (message: string) => {
 		unreadable++;
-		if (faults.length < mostFaults) faults.push({ line: number, message });
+		if (faults.length < maxFaults) faults.push({ line: number, message });
 	};
 	try {
 		const { size } = await handle.stat();

@@ -4,7 +4,7 @@ import { formatLine } from '../files/jsonLines.ts';
 import type { TreeEventInput } from '../protocol/treeLog.ts';
 
 /** Text that may wait to be written before whoever writes is asked to wait, in UTF-16 code units. */
-const mostWaiting = 4 << 20;
+const maxWaiting = 4 << 20;
 
 /**
  * Writes the events of one search, in their order. Events are taken at once and written behind: what comes while a write is
@@ -32,7 +32,7 @@ export class TreeLogWriter {
 
 	/** More is waiting than should be: wait for {@link flush} before continuing. */
 	get behind(): boolean {
-		return this.#size > mostWaiting;
+		return this.#size > maxWaiting;
 	}
 
 	write(event: TreeEventInput): void {

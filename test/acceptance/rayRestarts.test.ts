@@ -31,7 +31,7 @@ test('a stopped run is resumed as a job of its own, survives the loss of a worke
 	const client = await connected(run);
 	await paused(run, client);
 	const first = (await stepsOf(run)).length;
-	await client.request('run/resume', {});
+	await client.request('run/continue', {});
 	await moreSteps(run, first);
 	const stopped = await client.request('run/stop', { checkpoint: true });
 	client.dispose();

@@ -69,7 +69,7 @@ class RunWork implements Work {
 		// A run pauses by itself where rewards fail or a disk is full; a person continues it.
 		if (record?.status === 'paused' && record.pause) {
 			const client = await connectRun(this.run, record, 'faults').catch(() => null);
-			await client?.request('run/resume', {}).catch(() => undefined);
+			await client?.request('run/continue', {}).catch(() => undefined);
 			client?.dispose();
 		}
 		return false;

@@ -25,7 +25,7 @@ function defaultWords({ default: value, or }: Partial<DefaultFacts<unknown>>): s
 	return typeof value === 'object' || !isConstant(value) ? '' : ` (default ${JSON.stringify(value)})`;
 }
 
-/** The JSON schema of a key: its default, which completion offers, stands in its description, too. */
+/** The JSON schema of a key: its default, which completion offers, is in its description, too. */
 function withDefault(schema: Schema, facts: Partial<DefaultFacts<unknown>>): Schema {
 	const { description } = schema;
 	const value = 'default' in facts ? facts.default : schema.default;

@@ -98,7 +98,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		assert.equal((await client.request('run/pause', {})).step, 0);
 		assert.deepEqual(await client.request('run/setHyperparameters', { learning_rate: 3e-2 }), { fromStep: 1 });
 		await meanwhile(client);
-		await client.request('run/resume', {});
+		await client.request('run/continue', {});
 		return { engine, client };
 	};
 

@@ -93,7 +93,10 @@ describe('looking at a Python', { skip }, () => {
 		assert.deepEqual(await torchPython(named), { python: bare.python, source: 'variable' });
 		assert.deepEqual(await torchPython({ ...named, python: good.folder }), { python: good.python, source: 'setting' });
 		await assert.rejects(torchPython({ ...named, python: join(work, 'gone') }), {
-			...{ reason: 'missing', message: /^The setting reasoningLab\.pytorch\.python names .*gone, which is not there/ },
+			...{
+				reason: 'missing',
+				message: /^The setting reasoningLab\.pytorch\.python names .*gone, which does not exist/,
+			},
 		});
 		await assert.rejects(torchPython({ variables, python: work }), {
 			reason: 'missing',

@@ -48,7 +48,7 @@ test('a run of two workers is controlled, outlives the loss of its driver here, 
 	const checkpoint = await client.request('run/checkpoint', {});
 	assert.ok((await listCheckpoints(run)).some(({ path }) => path === checkpoint.path));
 	const first = (await stepsOf(run)).length;
-	await client.request('run/resume', {});
+	await client.request('run/continue', {});
 	await moreSteps(run, first);
 	const stopped = await client.request('run/stop', { checkpoint: true });
 	client.dispose();

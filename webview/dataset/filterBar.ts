@@ -2,7 +2,7 @@ import { formatCount, formatCounted } from '../../src/base/format.ts';
 import {
 	type Condition,
 	conditionOperators,
-	mostConditions,
+	maxConditions,
 	noFilter,
 	type RowFilter,
 	shownKinds,
@@ -159,7 +159,7 @@ export class FilterBar {
 
 	#add(): void {
 		const column = this.#model.snapshot?.columns[0]?.name;
-		if (column === undefined || this.#filter.conditions.length >= mostConditions) return;
+		if (column === undefined || this.#filter.conditions.length >= maxConditions) return;
 		const condition: Condition = { column, operator: 'contains', value: '' };
 		this.#filter = { ...this.#filter, conditions: [...this.#filter.conditions, condition] };
 		this.update();

@@ -1,5 +1,5 @@
 import { formatCount, formatCounted } from '../../src/base/format.ts';
-import { mostFindings } from '../../src/protocol/datasetMessages.ts';
+import { maxFindings } from '../../src/protocol/datasetMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -119,7 +119,7 @@ export class TestsView {
 						element(
 							'p',
 							{ class: 'quiet' },
-							`The first ${formatCount(Math.min(shown.length, mostFindings))} of ${formatCount(rows)}.`,
+							`The first ${formatCount(Math.min(shown.length, maxFindings))} of ${formatCount(rows)}.`,
 						),
 					]
 				: []),

@@ -4,7 +4,7 @@ import { exchangeOf, isRunning, savedExchanges } from '../../src/core/playground
 import {
 	type ChosenPolicy,
 	type Exchange,
-	mostSamples,
+	maxSamples,
 	mostTokens,
 	type PlaygroundCommand,
 	type PlaygroundEvent,
@@ -46,7 +46,7 @@ const bounds: Readonly<Record<Field, readonly [number, number, boolean]>> = {
 	topP: [0, 1, false],
 	maxTokens: [1, mostTokens, true],
 	seed: [0, 2 ** 31 - 1, true],
-	samples: [1, mostSamples, true],
+	samples: [1, maxSamples, true],
 };
 
 /** The sampling parameters, or the first invalid field and why. */

@@ -4,8 +4,8 @@ import { Failure } from '../../src/base/failure.ts';
 import { formatBytes, formatCounted } from '../../src/base/format.ts';
 import {
 	type Answer,
-	mostHits,
-	mostRows,
+	maxHits,
+	maxRows,
 	type QueryEvent,
 	type QueryRun,
 	type Question,
@@ -161,7 +161,7 @@ export class QueryModel extends Disposable {
 				break;
 			case 'hits':
 				if (this.#busy?.id !== event.id || this.#answer?.kind !== 'hits') break;
-				this.#answer = { ...this.#answer, hits: [...this.#answer.hits, ...event.hits].slice(0, mostHits) };
+				this.#answer = { ...this.#answer, hits: [...this.#answer.hits, ...event.hits].slice(0, maxHits) };
 				this.#busy = { ...this.#busy, bytes: event.bytes, total: event.total };
 				this.#changed.fire('hits');
 				break;
@@ -252,7 +252,7 @@ export class QueryModel extends Disposable {
 		this.#set({ question });
 		const statement = sortedSql(question.sql, question.sort);
 		try {
-			const table = await this.#port.request('run', { id: busy.id, question, statement, limit: mostRows });
+			const table = await this.#port.request('run', { id: busy.id, question, statement, limit: maxRows });
 			if (!this.#end(busy)) return;
 			this.#answer = { kind: 'table', question, table };
 			const sql = question.sql.trim();
@@ -308,7 +308,7 @@ export class QueryModel extends Disposable {
 			const { rows } = await this.#port.request('side', {
 				id,
 				statement: histogramSql(statement, column),
-				limit: mostRows,
+				limit: maxRows,
 			});
 			if (this.#histogramId !== id) return;
 			this.#histogram = { column, made: histogramOf(rows), failure: null };

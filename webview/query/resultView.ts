@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
-import { type Answer, mostHits } from '../../src/protocol/queryMessages.ts';
+import { type Answer, maxHits } from '../../src/protocol/queryMessages.ts';
 import type { RolloutRef } from '../../src/protocol/rolloutIndex.ts';
 import { button } from '../lib/controls.ts';
 import { DataTable } from '../lib/dataTable.ts';
@@ -250,8 +250,8 @@ export function summaryOf(answer: Answer, busy: boolean): string {
 	const where = `${formatBytes(end.bytes)} in ${formatDuration(end.millis / 1000)}`;
 	const rest = end.complete
 		? ''
-		: hits.length >= mostHits
-			? `; stopped at ${formatCount(mostHits)} hits, narrow the search to see the rest`
+		: hits.length >= maxHits
+			? `; stopped at ${formatCount(maxHits)} hits, narrow the search to see the rest`
 			: '; partial scan';
 	return `${[`${count}, ${where}${rest}`, ...end.limits].join('. ')}`;
 }

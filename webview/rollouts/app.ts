@@ -3,7 +3,7 @@ import { firstUpper, formatCounted } from '../../src/base/format.ts';
 import {
 	type BehaviourRow,
 	type MicroscopeCommand,
-	mostExported,
+	maxExported,
 	type PanelEvent,
 	type PromptRow,
 } from '../../src/protocol/microscopeMessages.ts';
@@ -237,7 +237,7 @@ export class App extends Disposable {
 		const shown = groups.flatMap(({ summary, rows }) =>
 			rows.map((row) => ({ split, step, group: summary.group, index: summary.index[row] as number })),
 		);
-		const rollouts = what === 'chosen' ? model.chosen.list : filtered ? shown.slice(0, mostExported) : [];
+		const rollouts = what === 'chosen' ? model.chosen.list : filtered ? shown.slice(0, maxExported) : [];
 		const scope = what === 'chosen' || filtered ? 'rollouts' : 'step';
 		model.ask('export', { split, scope, step, group: model.group, rollouts }).then(
 			({ written }) => this.#live.announce(written ? 'Exported.' : 'Export canceled.'),

@@ -1,5 +1,5 @@
 import { formatCount } from '../../src/base/format.ts';
-import { mostSearchRows, type SearchRow } from '../../src/protocol/strategiesMessages.ts';
+import { maxSearchRows, type SearchRow } from '../../src/protocol/strategiesMessages.ts';
 import type { PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { button, type DropdownControl, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
@@ -103,7 +103,7 @@ export class SearchList {
 		setText(this.#title, `${plainLabel(point.name, 80)}, ${plainLabel(point.label, 120)}`);
 		fill(
 			this.#place,
-			more('Previous searches', 'previous', Math.max(0, from - mostSearchRows), from > 0),
+			more('Previous searches', 'previous', Math.max(0, from - maxSearchRows), from > 0),
 			told === null
 				? null
 				: element(
@@ -113,7 +113,7 @@ export class SearchList {
 							? 'none'
 							: `${formatCount(from + 1)} to ${formatCount(from + told.rows.length)} of ${formatCount(total)}`,
 					),
-			more('Next searches', 'next', from + mostSearchRows, told !== null && from + told.rows.length < total),
+			more('Next searches', 'next', from + maxSearchRows, told !== null && from + told.rows.length < total),
 		);
 		if (this.#head.parentElement !== this.element) fill(this.element, this.#head, this.#body);
 		// The page would jump twice for rows that are replaced.

@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import {
 	type Exchange,
 	longestCompletion,
-	mostDetails,
+	maxDetails,
 	type PlaygroundBranch,
 	type PlaygroundSample,
 	type PlaygroundTokens,
@@ -10,7 +10,7 @@ import {
 import type { TokenDetail } from '../search/policy.ts';
 
 /** Token details as kept for display: rounded, and no more than is shown. */
-export function keptTokens(detail: TokenDetail | null, most = mostDetails): PlaygroundTokens | null {
+export function keptTokens(detail: TokenDetail | null, most = maxDetails): PlaygroundTokens | null {
 	if (detail === null) return null;
 	const finite = (value: number | null | undefined) =>
 		typeof value === 'number' && Number.isFinite(value) ? value : null;
@@ -106,7 +106,7 @@ function withToken(detail: PlaygroundTokens, token: number, text: string): Playg
 export function joinedTokens(
 	before: PlaygroundTokens | null,
 	after: PlaygroundTokens | null,
-	most = mostDetails,
+	most = maxDetails,
 ): PlaygroundTokens | null {
 	if (before === null || after === null) return after ?? before;
 	const padded = <T>(list: readonly T[] | undefined, length: number, empty: T): T[] =>

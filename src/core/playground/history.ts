@@ -1,5 +1,5 @@
 import type { Exchange, PlaygroundSide } from '../../protocol/playgroundMessages.ts';
-import { mostExchanges } from '../../protocol/playgroundMessages.ts';
+import { maxExchanges } from '../../protocol/playgroundMessages.ts';
 
 /** The exchanges of a playground in order, the selected one, and undone ones. */
 export interface History {
@@ -34,7 +34,7 @@ export function reduceHistory(history: History, action: HistoryAction): History 
 	const { exchanges, undone, nextId } = history;
 	switch (action.type) {
 		case 'asked': {
-			const kept = [...exchanges, action.exchange].slice(-mostExchanges);
+			const kept = [...exchanges, action.exchange].slice(-maxExchanges);
 			const { id } = action.exchange;
 			return { exchanges: kept, current: id, undone: [], nextId: Math.max(nextId, id + 1) };
 		}
@@ -86,7 +86,7 @@ export function restoredHistory(exchanges: readonly Exchange[], current: number 
 	const seen = new Set<number>();
 	const kept = exchanges
 		.filter(({ id }) => !seen.has(id) && seen.add(id))
-		.slice(-mostExchanges)
+		.slice(-maxExchanges)
 		.map(
 			(exchange): Exchange =>
 				isRunning(exchange)

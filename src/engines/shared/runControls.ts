@@ -30,7 +30,7 @@ export function runControls(options: RunControlOptions): ControlHandlers {
 			await gate.pause();
 			return status();
 		},
-		'run/resume': async () => {
+		'run/continue': async () => {
 			await gate.resume();
 			return status();
 		},

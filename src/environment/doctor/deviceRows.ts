@@ -5,7 +5,7 @@ import { atLeast, type MachineFacts, versionNumbers } from '../machine/machineFa
 import { type DoctorFacts, row, setUp } from './doctorFacts.ts';
 
 /** The least NVIDIA driver of each major version of CUDA ("CUDA Compatibility", minor version compatibility). */
-const leastDrivers: Readonly<Record<number, { readonly linux: string; readonly win32: string }>> = {
+const minDrivers: Readonly<Record<number, { readonly linux: string; readonly win32: string }>> = {
 	11: { linux: '450.80.02', win32: '452.39' },
 	12: { linux: '525.60.13', win32: '528.33' },
 	13: { linux: '580', win32: '580' },
@@ -64,7 +64,7 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 		const status = torch.cudaAvailable ? 'ok' : 'warning';
 		return row('accelerator', 'CUDA', status, `${build}, but no NVIDIA driver was found`, action);
 	}
-	const least = leastDrivers[versionNumbers(cuda)[0] ?? 0]?.[platform === 'win32' ? 'win32' : 'linux'];
+	const least = minDrivers[versionNumbers(cuda)[0] ?? 0]?.[platform === 'win32' ? 'win32' : 'linux'];
 	if (least !== undefined && nvidia.driver !== '' && !torch.cudaAvailable && !atLeast(nvidia.driver, least)) {
 		return row(
 			...([

@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import { formatBytes } from '../../base/format.ts';
 import type { CheckRow } from '../../protocol/torchEnvironment.ts';
 import { atLeast, versionNumbers } from '../machine/machineFacts.ts';
-import { leastUv } from '../setup/setupPlan.ts';
+import { minUv } from '../setup/setupPlan.ts';
 import { hasCuda } from './deviceRows.ts';
 import { type DoctorFacts, row } from './doctorFacts.ts';
 import { judgeVersion } from './versionRange.ts';
@@ -78,7 +78,7 @@ export function optionalRows({ probe, ranges }: DoctorFacts): CheckRow[] {
 	});
 }
 
-const [littleDisk, leastDisk] = [20e9, 3e9];
+const [littleDisk, minDisk] = [20e9, 3e9];
 
 /** What is not of the Python environment: installers, Node, disks, the sandbox. */
 export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): CheckRow[] {
@@ -92,9 +92,9 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 					'not installed (optional)',
 					'It chooses the torch build and installs faster; without it, pip is used.',
 				)
-			: atLeast(uv.version, leastUv)
+			: atLeast(uv.version, minUv)
 				? row('uv', 'uv', 'ok', uv.version)
-				: row('uv', 'uv', 'warning', `${uv.version}, which is not used`, `Update it: ${leastUv} or newer is needed.`);
+				: row('uv', 'uv', 'warning', `${uv.version}, which is not used`, `Update it: ${minUv} or newer is needed.`);
 	const nodeRow =
 		(versionNumbers(node)[0] ?? 0) >= 22
 			? row('node', 'Node', 'ok', node)
@@ -106,7 +106,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 		const found = `${formatBytes(free)} free for ${path}`;
 		if (free >= littleDisk) return row(id, title, 'ok', found);
 		const action = 'Free some space: a checkpoint of a 0.5B model with its optimizer takes about 6 GB.';
-		return row(id, title, free < leastDisk ? 'error' : 'warning', found, action);
+		return row(id, title, free < minDisk ? 'error' : 'warning', found, action);
 	});
 	const sandboxRow =
 		sandbox instanceof Failure

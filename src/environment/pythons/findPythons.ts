@@ -23,12 +23,12 @@ export interface FindOptions {
 }
 
 /** A machine with more is inspected in this order and no further. */
-const mostPythons = 32;
+const maxPythons = 32;
 const atOnce = 4;
 
 /** The Pythons of this machine, those that an environment can be made with first, the best of them first. */
 export async function findPythons(options: FindOptions = {}): Promise<FoundPython[]> {
-	const paths = (await candidates(options)).slice(0, mostPythons);
+	const paths = (await candidates(options)).slice(0, maxPythons);
 	const found: FoundPython[] = [];
 	const next = async (): Promise<void> => {
 		for (let path = paths.shift(); path !== undefined; path = paths.shift()) {

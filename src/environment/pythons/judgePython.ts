@@ -2,16 +2,16 @@ import type { PythonProbe } from '../../protocol/torchEnvironment.ts';
 import { atLeast } from '../machine/machineFacts.ts';
 
 /** Python versions that every pinned package has builds for. */
-export const leastPython = '3.10';
-export const mostPython = '3.14';
+export const minPython = '3.10';
+export const maxPython = '3.14';
 
 /** From the one that most packages are tested with to the one that the fewest are. */
 const preferred = ['3.12', '3.11', '3.13', '3.10', '3.14'];
 
 /** Why an environment for PyTorch cannot be made with a Python; null: it can. One sentence without its end. */
 export function whyUnusable(probe: PythonProbe): string | null {
-	if (!atLeast(probe.python, leastPython)) return `Python ${probe.python} is older than ${leastPython}`;
-	if (minor(probe.python) > minor(mostPython)) return `Python ${probe.python} is newer than ${mostPython}`;
+	if (!atLeast(probe.python, minPython)) return `Python ${probe.python} is older than ${minPython}`;
+	if (minor(probe.python) > minor(maxPython)) return `Python ${probe.python} is newer than ${maxPython}`;
 	if (probe.bits !== 64) return 'it is a 32-bit Python, for which PyTorch has no builds';
 	if (probe.freeThreaded) return 'it is a free-threaded Python, for which most packages have no builds';
 	if (probe.platform === 'darwin' && probe.machine !== 'arm64') {

@@ -13,7 +13,7 @@ export const installerWishes = ['auto', 'uv', 'pip'] as const;
 export type InstallerWish = (typeof installerWishes)[number];
 
 /** uv knows the builds that are chosen between since this version. */
-export const leastUv = '0.9.0';
+export const minUv = '0.9.0';
 
 /** What a person has chosen. */
 export interface SetupChoices {
@@ -130,11 +130,11 @@ function chooseInstaller(
 	build: TorchBuild,
 ): Pick<SetupPlan, 'installer' | 'notes'> {
 	const { uv } = machine;
-	const usable = uv !== null && atLeast(uv.version, leastUv);
+	const usable = uv !== null && atLeast(uv.version, minUv);
 	if (wish === 'uv' && !usable) {
 		throw new Failure(
 			uv === null ? 'missing' : 'version',
-			uv === null ? 'uv is not installed.' : `uv ${uv.version} is older than ${leastUv}.`,
+			uv === null ? 'uv is not installed.' : `uv ${uv.version} is older than ${minUv}.`,
 			'Install it, or set reasoningLab.pytorch.installer to auto.',
 		);
 	}

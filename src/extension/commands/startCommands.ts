@@ -128,7 +128,7 @@ async function recipeChoices(recipes: readonly vscode.Uri[]) {
 	const { recipeEngine } = await import('../recipeFaults.ts');
 	return Promise.all(
 		recipes.map(async (uri, i) => {
-			const text = i < mostRead ? await vscode.workspace.fs.readFile(uri).then(decodeText, () => '') : '';
+			const text = i < maxRead ? await vscode.workspace.fs.readFile(uri).then(decodeText, () => '') : '';
 			const engine = recipeEngine(text);
 			const label = displayText(vscode.workspace.asRelativePath(uri), 300);
 			return { label, ...(engine === null ? {} : { description: engineTitles[engine] }), uri };
@@ -137,7 +137,7 @@ async function recipeChoices(recipes: readonly vscode.Uri[]) {
 }
 
 /** Recipes that are read before they are listed. */
-const mostRead = 100;
+const maxRead = 100;
 const decodeText = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 async function pickCheckpoint(view: RunView): Promise<number | undefined> {

@@ -19,7 +19,7 @@ interface Needs {
 }
 
 /** Runs that are followed at once; of more the newest. */
-const mostRuns = 8;
+const maxRuns = 8;
 
 const isGoing = ({ record, status }: RunView) =>
 	record !== null && (status === 'starting' || status === 'running' || status === 'paused');
@@ -58,7 +58,7 @@ export class DiagnosisWatch extends Disposable {
 
 	#look(): void {
 		if (this.disposed) return;
-		const wanted = settings.diagnosis() ? this.#needs.store.runs.filter(isGoing).slice(0, mostRuns) : [];
+		const wanted = settings.diagnosis() ? this.#needs.store.runs.filter(isGoing).slice(0, maxRuns) : [];
 		const folders = new Set(wanted.map(({ folder }) => folder));
 		// One that has ended is let go when all of it was inspected.
 		this.#letGo((folder, { lease }) => {

@@ -10,7 +10,7 @@ import { runFiles } from '../../runs/runFiles.ts';
 import { advisedRecipe } from './adviceEdit.ts';
 
 const largestRecipe = 1 << 20;
-const mostFiles = 200;
+const maxFiles = 200;
 
 /**
  * The recipe that a run was started from: beside the run's `runs` folder, of the run's name. Without it, or when several
@@ -20,7 +20,7 @@ async function recipeOf(runFolder: string, name: string): Promise<string> {
 	const folder = dirname(dirname(runFolder));
 	const found: string[] = [];
 	const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.recipe.json'));
-	for (const file of files.slice(0, mostFiles)) {
+	for (const file of files.slice(0, maxFiles)) {
 		const path = join(folder, file);
 		const text = await readSmallFile(folder, file, largestRecipe).catch(() => '');
 		const recipe: unknown = parse(text);

@@ -54,7 +54,7 @@ const version = createHash('sha256')
 	.slice(0, 12);
 
 /** Steps whose rollouts are read between two looks at a live run; of more the newest. */
-const mostNewSteps = 16;
+const maxNewSteps = 16;
 const isLive = (status: RunStatus) => status === 'starting' || status === 'running' || status === 'paused';
 
 /**
@@ -313,7 +313,7 @@ class LiveDiagnosis {
 			case 'synced': {
 				this.#begun = true;
 				this.#replays = false;
-				const steps = this.#fresh.sort((a, b) => a - b).slice(-mostNewSteps);
+				const steps = this.#fresh.sort((a, b) => a - b).slice(-maxNewSteps);
 				this.#fresh = [];
 				const round = this.#work.then(async () => {
 					for (const step of steps) {

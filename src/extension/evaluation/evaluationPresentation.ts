@@ -1,7 +1,7 @@
 import { formatTime } from '../../base/format.ts';
 import type { ItemFlag } from '../ids.ts';
 import { displayText } from '../runView.ts';
-import type { ToldRow } from '../treeRow.ts';
+import type { TooltipRow } from '../treeRow.ts';
 import type { EvaluationView } from './evaluationList.ts';
 
 /** `81.5% (76.0 to 86.2)` */
@@ -11,7 +11,7 @@ export function passText({ accuracy, low, high }: NonNullable<EvaluationView['ac
 }
 
 /** One evaluation of a checkpoint, below its run. @param now in seconds since the epoch */
-export function presentEvaluation(view: EvaluationView, now: number): ToldRow {
+export function presentEvaluation(view: EvaluationView, now: number): TooltipRow {
 	const { accuracy, step, samples, count, done } = view;
 	const problems = displayText(view.problems, 60);
 	// Short, so that the result beside it is in sight.

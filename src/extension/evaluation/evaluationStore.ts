@@ -4,7 +4,7 @@ import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import type { RunStore } from '../runStore.ts';
-import type { ToldRow } from '../treeRow.ts';
+import type { TooltipRow } from '../treeRow.ts';
 import type { EvaluationView } from './evaluationList.ts';
 
 interface Entry {
@@ -59,7 +59,7 @@ export class EvaluationStore extends Disposable {
 	}
 
 	/** null: the folder is no evaluation that is known. @param now in seconds since the epoch */
-	rowOf(folder: string, now: number): ToldRow | null {
+	rowOf(folder: string, now: number): TooltipRow | null {
 		const view = this.get(folder);
 		return view === undefined ? null : (this.#words?.presentEvaluation(view, now) ?? null);
 	}

@@ -5,7 +5,7 @@ import { passText } from '../evaluation/evaluationPresentation.ts';
 import type { ItemFlag } from '../ids.ts';
 import { formatReward, stateText } from '../runPresentation.ts';
 import { displayText, flagsOf, isLive, type RunView } from '../runView.ts';
-import type { ToldRow, TreeRow } from '../treeRow.ts';
+import type { TooltipRow, TreeRow } from '../treeRow.ts';
 import { isLivePipeline, isResumablePipeline } from './pipelineState.ts';
 
 type Icon = TreeRow['icon'];
@@ -49,7 +49,7 @@ const isDone = ({ status }: StageView) => status === 'finished' || status === 's
  * @param now in seconds since the epoch
  * @param left seconds until the stage at work is done; null: not known
  */
-export function presentPipeline(view: PipelineView, now: number, left: number | null = null): ToldRow {
+export function presentPipeline(view: PipelineView, now: number, left: number | null = null): TooltipRow {
 	const label = displayText(view.name) || 'pipeline';
 	const live = isLivePipeline(view);
 	const done = view.stages.filter(isDone).length;
@@ -97,7 +97,7 @@ function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, str
 	add('Stage', words.step);
 	add('Stage time left', leftText(words.left));
 	add('Done', words.stages);
-	const measured = stages.filter(({ accuracy }) => accuracy !== null).slice(-mostMeasured);
+	const measured = stages.filter(({ accuracy }) => accuracy !== null).slice(-maxMeasured);
 	add(
 		'Held-out accuracy',
 		measured.map(({ name, accuracy }) => `${stageName(name)} ${formatPercent(accuracy as number)}`).join(', '),
@@ -112,7 +112,7 @@ function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, str
 
 const whatToDo = 'Resume it: finished stages are not run again.';
 /** Stages whose accuracy a tooltip lists. */
-const mostMeasured = 12;
+const maxMeasured = 12;
 
 function leftText(seconds: number | null): string | null {
 	return seconds === null ? null : `about ${formatEstimate(Math.max(1, seconds))} left`;
@@ -130,7 +130,7 @@ export interface StageFacts {
 }
 
 /** A stage of a pipeline. What waits says for whom, what runs how far it is, what has ended what came of it. */
-export function presentStage(stage: StageView, facts: StageFacts = {}): ToldRow {
+export function presentStage(stage: StageView, facts: StageFacts = {}): TooltipRow {
 	const { run, pipeline, evaluation, left = null } = facts;
 	const label = stageName(stage.name);
 	const type = displayText(stage.type, 40);

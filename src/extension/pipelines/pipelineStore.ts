@@ -8,7 +8,7 @@ import { isPipelineFolder } from '../../runs/runRegistry.ts';
 import type { EvaluationView } from '../evaluation/evaluationList.ts';
 import type { RunStore } from '../runStore.ts';
 import type { RunView } from '../runView.ts';
-import type { ToldRow } from '../treeRow.ts';
+import type { TooltipRow } from '../treeRow.ts';
 import { isLivePipeline } from './pipelineState.ts';
 import { StagePace } from './stagePace.ts';
 
@@ -83,7 +83,7 @@ export class PipelineStore extends Disposable {
 	 * @param now in seconds since the epoch
 	 * @param run of the stage, where it has one
 	 */
-	rowOf(folder: string, now: number, run?: RunView): ToldRow | null {
+	rowOf(folder: string, now: number, run?: RunView): TooltipRow | null {
 		const pipeline = this.get(folder);
 		if (pipeline !== undefined) {
 			const stage = pipeline.stages.find(({ status }) => status === 'running');

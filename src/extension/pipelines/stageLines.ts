@@ -59,11 +59,11 @@ function takenBy(node: Node): string[] {
 }
 
 /** Names beyond these are counted. */
-const mostNamed = 4;
+const maxNamed = 4;
 
 function listed(word: string, names: readonly string[]): string[] {
 	if (names.length === 0) return [];
-	const shown = names.slice(0, mostNamed).map((name) => displayText(name, 40));
+	const shown = names.slice(0, maxNamed).map((name) => displayText(name, 40));
 	const more = names.length - shown.length;
 	const last = more > 0 ? [`${more} more`] : shown.splice(-1);
 	return [`${word} ${shown.length === 0 ? last[0] : `${shown.join(', ')} and ${last[0]}`}`];

@@ -15,10 +15,10 @@ export class StagePace {
 	/** Seconds until `total`; null: too little was seen to say, or nothing is left. */
 	left(stage: string, done: number, total: number, at: number): number | null {
 		const first = this.#seen.get(stage);
-		if (first === undefined || done <= first.done || at - first.at < leastSeconds || done >= total) return null;
+		if (first === undefined || done <= first.done || at - first.at < minSeconds || done >= total) return null;
 		return ((at - first.at) / (done - first.done)) * (total - done);
 	}
 }
 
 /** Of less nothing is concluded. */
-const leastSeconds = 3;
+const minSeconds = 3;

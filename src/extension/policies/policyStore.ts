@@ -17,8 +17,8 @@ import { policySettings, type ServerPolicy } from './policySettings.ts';
 const recentKey = 'policies.recent';
 const trialsKey = 'policies.trials';
 /** Checkpoints and scripts that were used last. */
-const mostRecent = 8;
-const mostTrials = 100;
+const maxRecent = 8;
+const maxTrials = 100;
 
 const recentSchema = v.array(policySpecSchema);
 const trialSchema = v.record(v.string(), v.object({ ...searchRequests.probe.result.entries, at: v.number() }));
@@ -101,7 +101,7 @@ export class PolicyStore extends Disposable {
 	async used(spec: PolicySpec): Promise<void> {
 		if (spec.kind !== 'checkpoint' && spec.kind !== 'scripted') return;
 		const others = this.#recent().filter((other) => policyId(other) !== policyId(spec));
-		await this.#memory.update(recentKey, [spec, ...others].slice(0, mostRecent));
+		await this.#memory.update(recentKey, [spec, ...others].slice(0, maxRecent));
 		this.#changed.fire();
 	}
 
@@ -117,7 +117,7 @@ export class PolicyStore extends Disposable {
 	async tried(spec: PolicySpec, found: SearchResult<'probe'>, at: number): Promise<void> {
 		const own = trialId(spec);
 		const others = Object.entries(this.#trials()).filter(([id]) => id !== own);
-		await this.#memory.update(trialsKey, Object.fromEntries([[own, { ...found, at }], ...others.slice(0, mostTrials)]));
+		await this.#memory.update(trialsKey, Object.fromEntries([[own, { ...found, at }], ...others.slice(0, maxTrials)]));
 		this.#changed.fire();
 	}
 

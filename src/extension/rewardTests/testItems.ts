@@ -28,7 +28,7 @@ export interface ProbeWords {
 }
 
 /** A file with more labeled cases shows only these one by one; all of them are verified in the editor. */
-const mostCases = 1000;
+const maxCases = 1000;
 
 /** The items of the Test Explorer: a suite a reward file, in it its rewards, in these labeled cases and audit probes. */
 export class TestItems {
@@ -119,7 +119,7 @@ export class TestItems {
 		const { file, path, cases, probes } = read;
 		const { name, line, endLine } = read.signature;
 		const item = this.#item(`${file}#${name}`, name, file, line, { kind: 'reward', file, reward: name }, endLine);
-		for (const { label, line: at } of cases.slice(0, mostCases)) {
+		for (const { label, line: at } of cases.slice(0, maxCases)) {
 			const id = `${file}#${name}#case#${at}`;
 			item.children.add(this.#item(id, label, path, at - 1, { kind: 'case', file, reward: name, line: at }));
 		}

@@ -27,7 +27,7 @@ interface Shown {
 }
 
 /** Of one reward; more distinct errors tell nothing more. */
-const mostFaults = 50;
+const maxFaults = 50;
 
 /** What a verification found wrong, as it is marked in the reward file, in what it imports, and in its cases. */
 export function faultsOf(state: FileVerification): RewardFault[] {
@@ -67,7 +67,7 @@ function errorsOf(file: string, reward: string, { rows, faults }: Verification):
 		if (known !== undefined) {
 			if (known.first === null && row !== null) shown.set(key, { ...known, first: row, rows: 1 });
 			else known.rows++;
-		} else if (shown.size < mostFaults) {
+		} else if (shown.size < maxFaults) {
 			shown.set(key, { line, message: error.message, first: row, rows: row === null ? 0 : 1 });
 		}
 	};

@@ -8,7 +8,7 @@ import { findSignatures } from './rewardSignatures.ts';
 export const elsewhere = '**/{node_modules,.trash,runs,.venv,venv,site-packages,__pycache__}/**';
 const passedOver = /[\\/](?:node_modules|\.trash|runs|\.venv|venv|site-packages|__pycache__)[\\/]/;
 /** A workspace with more is listed in part. */
-const mostFiles = 500;
+const maxFiles = 500;
 const largestFile = 1 << 20;
 
 /** The reward files of the workspace: found once, then followed by file events, until one asks for another look. */
@@ -95,6 +95,6 @@ export class RewardFileList extends Disposable {
 }
 
 async function find(): Promise<Set<string>> {
-	const found = await vscode.workspace.findFiles(rewardFilePattern, elsewhere, mostFiles);
+	const found = await vscode.workspace.findFiles(rewardFilePattern, elsewhere, maxFiles);
 	return new Set(found.filter(isRewardUri).map((uri) => uri.fsPath));
 }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 
 /** Of one verification; a reward may print as much as it likes. */
-const mostLines = 500;
+const maxLines = 500;
 const longestLine = 2000;
 
 /** What rewards print while they are verified: one output channel for all of them, made when the first one speaks. */
@@ -11,8 +11,8 @@ export class RewardLog extends Disposable {
 
 	add(file: string, reward: string, lines: readonly string[]): void {
 		const name = `${vscode.workspace.asRelativePath(file)} ${reward}`;
-		const shown = lines.slice(0, mostLines).map((line) => `${line.slice(0, longestLine)}`);
-		const more = lines.length > mostLines ? [`(${lines.length - mostLines} more lines)`] : [];
+		const shown = lines.slice(0, maxLines).map((line) => `${line.slice(0, longestLine)}`);
+		const more = lines.length > maxLines ? [`(${lines.length - maxLines} more lines)`] : [];
 		this.#open().appendLine(`[${new Date().toLocaleTimeString()}] ${name}\n${[...shown, ...more].join('\n')}`);
 	}
 

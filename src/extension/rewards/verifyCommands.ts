@@ -35,7 +35,7 @@ interface Needs {
 /** A selection that is longer is no completion. */
 const longestSelection = 1_000_000;
 /** Rows that a list offers. */
-const mostRows = 500;
+const maxRows = 500;
 
 /** Commands that verify a reward and show what came of it. */
 export class VerifyCommands {
@@ -189,7 +189,7 @@ async function pickProblem(session: RewardSession): Promise<number | undefined> 
 	const problems = await session.problems();
 	if (problems.length < 2) return 0;
 	const picked = await showQuickPick(
-		problems.slice(0, mostRows).map(({ problem, name }, index) => ({
+		problems.slice(0, maxRows).map(({ problem, name }, index) => ({
 			label: displayText(problem.prompt, 200) || name,
 			description: displayText(problem.answer ?? '', 80),
 			detail: name,
@@ -206,7 +206,7 @@ async function pickRow(verification: Verification): Promise<number | undefined> 
 	const rows = verification.rows
 		.map((row, index) => ({ row, index }))
 		.sort((a, b) => rank(a.row) - rank(b.row) || a.index - b.index)
-		.slice(0, mostRows);
+		.slice(0, maxRows);
 	const picked = await showQuickPick(
 		rows.map(({ row, index }) => ({
 			label: `${row.error !== undefined ? '$(error) ' : row.passed === false ? '$(warning) ' : ''}${displayText(row.label, 100)}`,

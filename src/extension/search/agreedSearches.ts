@@ -10,7 +10,7 @@ import { toolWords } from './toolsQuestion.ts';
 
 const begunKey = 'research.begun';
 /** Logs that are remembered. */
-const mostBegun = 500;
+const maxBegun = 500;
 
 export interface AgreedSpec {
 	readonly spec: SearchSpec;
@@ -32,7 +32,7 @@ export class AgreedSearches {
 
 	/** The person has chosen what this log names. */
 	async add(log: string): Promise<void> {
-		await this.#memory.update(begunKey, [...this.#begun.slice(-mostBegun), log]);
+		await this.#memory.update(begunKey, [...this.#begun.slice(-maxBegun), log]);
 	}
 
 	/**

@@ -12,7 +12,7 @@ import { askChoice, type Choice, type NoAnswer, type Question } from './question
 type Answer = { readonly value: PolicySpec } | NoAnswer;
 
 /** Runs whose checkpoints are listed. */
-const mostRuns = 30;
+const maxRuns = 30;
 
 /** The policy of a search: a server that is set up, a checkpoint, a running engine, or a script. */
 export async function askPolicy(
@@ -58,7 +58,7 @@ export async function askPolicy(
 
 async function runPolicies(store: RunStore): Promise<Choice<PolicySpec>[]> {
 	const choices: Choice<PolicySpec>[] = [];
-	for (const view of store.runs.filter((run) => !isForeign(run)).slice(0, mostRuns)) {
+	for (const view of store.runs.filter((run) => !isForeign(run)).slice(0, maxRuns)) {
 		const name = nameOf(view);
 		if (isLive(view)) {
 			choices.push({

@@ -18,7 +18,7 @@ export interface SearchView extends SearchSummary {
 /** Logs are listed again so often while somebody looks, in milliseconds; a search that runs is inspected more often. */
 const lookMs = { idle: 6000, running: 1000 } as const;
 /** Logs that are listed, newest first. */
-const mostSearches = 500;
+const maxSearches = 500;
 
 interface Known {
 	readonly stamp: string;
@@ -114,12 +114,12 @@ export class SearchStore extends Disposable {
 		await this.#runs.ready;
 		const found: { log: string; run: string | null }[] = [];
 		for (const { folder, run } of this.#folders()) {
-			for (const log of await searchLogsIn(folder, mostSearches)) found.push({ log, run });
+			for (const log of await searchLogsIn(folder, maxSearches)) found.push({ log, run });
 		}
 		found.sort((a, b) => (basename(a.log) < basename(b.log) ? 1 : -1));
 		const views: SearchView[] = [];
 		const there = new Set<string>();
-		for (const { log, run } of found.slice(0, mostSearches)) {
+		for (const { log, run } of found.slice(0, maxSearches)) {
 			there.add(log);
 			const view = await this.#read(log, run);
 			if (view !== null) views.push(view);

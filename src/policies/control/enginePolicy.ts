@@ -53,7 +53,7 @@ type Connection = Awaited<ReturnType<EnginePolicyOptions['connect']>>;
 const startMs = 60_000;
 const pauseMs = 300;
 /** Alternatives that an engine tells at most. */
-const mostAlternatives = 20;
+const maxAlternatives = 20;
 /** So far apart that the seeds of parts of a request differ from those of its neighbors. */
 const seedStep = 0x1e3779b1;
 
@@ -101,7 +101,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		this.#many = has(controlExtensions.many);
 		this.capabilities = {
 			logprobs: true,
-			alternatives: has(controlExtensions.distribution) ? mostAlternatives : 0,
+			alternatives: has(controlExtensions.distribution) ? maxAlternatives : 0,
 			distribution: true,
 			prefix: true,
 			seed: true,
@@ -167,7 +167,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		const ids = tokenizer.encode(text);
 		const symbols = ids.map((id) => tokenizer.symbols[id] as string);
 		const prefixes = symbols.map((_, i) => symbols.slice(0, i).join(''));
-		const shared = { topP: 1, stop: [], logprobs: true, alternatives: Math.min(alternatives, mostAlternatives) };
+		const shared = { topP: 1, stop: [], logprobs: true, alternatives: Math.min(alternatives, maxAlternatives) };
 		const size = this.#options.rows;
 		const batches = Array.from({ length: alternatives === 0 ? 0 : Math.ceil(prefixes.length / size) }, (_, k) =>
 			prefixes.slice(k * size, (k + 1) * size),
@@ -377,7 +377,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 
 /** What cannot differ between the prompts of one request to an engine. */
 function sharedOf({ temperature, topP, stop, tokens }: GenerateRequest) {
-	const alternatives = tokens > 1 ? Math.min(tokens, mostAlternatives) : 0;
+	const alternatives = tokens > 1 ? Math.min(tokens, maxAlternatives) : 0;
 	return { temperature, topP, stop: [...stop], logprobs: tokens > 0, alternatives };
 }
 

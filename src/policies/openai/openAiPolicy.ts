@@ -20,7 +20,7 @@ import type { OpenAiSpec } from './requestBody.ts';
 import { askWithTools } from './toolReply.ts';
 
 /** Choices of one request at most. */
-const mostChoices = 64;
+const maxChoices = 64;
 /** Prime to 2^31, so that the seeds of a request's generations differ. */
 const seedStep = 0x1e3779b1;
 
@@ -109,7 +109,7 @@ export class OpenAiPolicy implements OpenPolicy {
 
 	async #generations(request: GenerateRequest, signal: AbortSignal, bound: BindOptions): Promise<Generation[]> {
 		// Greedy texts are alike: servers that do several at once refuse that.
-		const together = this.#abilities.many && request.n > 1 && request.temperature > 0 ? mostChoices : 1;
+		const together = this.#abilities.many && request.n > 1 && request.temperature > 0 ? maxChoices : 1;
 		const parts: { first: number; n: number }[] = [];
 		for (let first = 0; first < request.n; first += together) {
 			parts.push({ first, n: Math.min(together, request.n - first) });

@@ -10,7 +10,7 @@ import type { OpenAiSpec } from './requestBody.ts';
 
 /** What was found of a server, by everything that a finding depends on: it is tried once a process. */
 const known = new Map<string, Promise<OpenAiAbilities>>();
-const mostKnown = 200;
+const maxKnown = 200;
 
 type ServerContext = Pick<PolicyContext, 'keys' | 'environment' | 'keyVariables' | 'signal'>;
 
@@ -34,7 +34,7 @@ export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext,
 		const found = probeServer(server, spec, signal);
 		known.delete(key);
 		known.set(key, found);
-		for (const old of known.keys()) if (known.size > mostKnown) known.delete(old);
+		for (const old of known.keys()) if (known.size > maxKnown) known.delete(old);
 		found.catch(() => {
 			if (known.get(key) === found) known.delete(key);
 		});

@@ -10,7 +10,7 @@ const largestSchema = 200_000;
 /** Of compiling a schema, and of one value. A pattern of a schema may take exponential time. */
 const compileMs = 2000;
 const validateMs = 200;
-const mostCompiled = 200;
+const maxCompiled = 200;
 
 /** Words of a schema by which checking a value may take longer than reading it. */
 const slowWords = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/;
@@ -71,7 +71,7 @@ export class JsonSchemas {
 		}
 		const compiled = { validate, slow: slowWords.test(text) };
 		this.#compiled.set(text, compiled);
-		if (this.#compiled.size > mostCompiled) this.#compiled.delete(this.#compiled.keys().next().value as string);
+		if (this.#compiled.size > maxCompiled) this.#compiled.delete(this.#compiled.keys().next().value as string);
 		return compiled;
 	}
 

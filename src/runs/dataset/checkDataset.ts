@@ -27,7 +27,7 @@ export interface CheckedDataset extends DatasetReport {
 }
 
 /** Groups of each kind whose prompts are told. */
-const mostTold = 10;
+const maxTold = 10;
 
 /**
  * Goes through a dataset once, in bounded memory. Fails with `invalid` at the first row that a recipe would refuse, naming
@@ -59,7 +59,7 @@ export async function checkDataset(
 		if (rows === 0) throw new Failure('invalid', `${name} has no rows.`, 'Choose another file.');
 		const report = await inTurns(counter.report(), signal);
 		const { exact, near } = report.duplicates;
-		const firsts = [...exact.slice(0, mostTold), ...near.slice(0, mostTold)].map(([row = 0]) => row);
+		const firsts = [...exact.slice(0, maxTold), ...near.slice(0, maxTold)].map(([row = 0]) => row);
 		const prompts = new Map<number, string>();
 		for (const { row, value } of await rowsOf(
 			table,

@@ -9,7 +9,7 @@ import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 512;
 /** Of a group that fails: each try may take seconds, and a group has thousands of portions. */
-const mostTries = 3;
+const maxTries = 3;
 
 /** A Parquet or Arrow file: its groups of rows are decoded in the decoding thread when rows of them are asked for. */
 export class ColumnarTable implements DataTable {
@@ -106,7 +106,7 @@ export class ColumnarTable implements DataTable {
 		const known = this.#faults.get(group);
 		const failed = (fault: string): TableRow[] =>
 			Array.from({ length: to - from }, (_, i) => ({ row: from + i, value: null, fault }));
-		if (known !== undefined && known.times >= mostTries) return failed(known.fault);
+		if (known !== undefined && known.times >= maxTries) return failed(known.fault);
 		try {
 			const values = await this.#file.rows(from, to);
 			if (values.length === 0) throw new Error('the rows are missing');

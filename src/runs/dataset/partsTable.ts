@@ -110,7 +110,7 @@ export async function partsOf(folder: string): Promise<string[]> {
 	if (count > maxParts) {
 		throw new Failure(
 			'unsupported',
-			`${name} has ${count} files of rows, more than the ${maxParts} that are read together.`,
+			`${name} has ${count} dataset files, more than the limit of ${maxParts}.`,
 			'Write them as fewer, larger files.',
 		);
 	}

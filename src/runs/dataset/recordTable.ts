@@ -22,7 +22,7 @@ export const longestRecord = 16 << 20;
 /** Tables of text whose cells are separated by a character. */
 export type SeparatedFormat = 'csv' | 'tsv';
 
-/** How the records of a file are told apart and read. */
+/** How the records of a file are distinguished and read. */
 export type RecordSyntax =
 	| { readonly format: 'jsonl' | 'json' }
 	| { readonly format: SeparatedFormat; readonly delimiter: string; readonly names: readonly string[] };
@@ -33,7 +33,7 @@ interface Place {
 	readonly line?: number | undefined;
 }
 
-/** A file of records one after the other: lines, separated values, a JSON list. It holds no rows, only where they are. */
+/** A file of records one after the other: lines, separated values, a JSON list. It contains no rows, only where they are. */
 export class RecordTable implements DataTable {
 	readonly format: TableFormat;
 	readonly size: number;
@@ -173,7 +173,7 @@ export class RecordTable implements DataTable {
 			return {
 				...placed(row, place),
 				value: null,
-				fault: `has ${end - start} bytes, more than the ${longestRecord} that are read`,
+				fault: `has ${end - start} bytes, more than the limit of ${longestRecord}`,
 			};
 		if (start >= chunkAt) return this.#parsed(row, bytes.subarray(start - chunkAt, end - chunkAt), place);
 		// A record that began in the portion before is read again.
@@ -199,7 +199,7 @@ export class RecordTable implements DataTable {
 			const { line } = place;
 			return line === undefined ? { row, value, fault: null } : { row, value, fault: null, line };
 		} catch {
-			const fault = place.end >= this.size ? 'is not whole JSON: it may still be being written' : 'is not JSON';
+			const fault = place.end >= this.size ? 'is incomplete JSON: it may still be being written' : 'is not JSON';
 			return { ...placed(row, place), value: null, fault };
 		}
 	}

@@ -10,7 +10,7 @@ import { openTable } from './openTable.ts';
 import { sampleTable } from './sampleTable.ts';
 
 /** Tests of more rows than this are not held in memory. */
-const mostTests = 200_000;
+const maxTests = 200_000;
 
 /** A test set whose words are looked for. */
 export interface TestIndex {
@@ -38,10 +38,10 @@ export async function openTests(path: string, signal?: AbortSignalLike, column?:
 		for await (const { row, value } of table.scan(signal)) {
 			const prompt = value === null ? null : rolesOf(value, mapping).prompt;
 			if (prompt === null) continue;
-			if (++rows > mostTests) {
+			if (++rows > maxTests) {
 				throw new Failure(
 					'unsupported',
-					`${name} has more than ${mostTests} rows.`,
+					`${name} has more than ${maxTests} rows.`,
 					'Cut the test set into several files.',
 				);
 			}

@@ -13,7 +13,7 @@ import type { RowFilter, RowSort } from '../../protocol/datasetMessages.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 /** Keys of more rows than this are not held in memory. */
-export const mostSorted = 1_000_000;
+export const maxSorted = 1_000_000;
 
 /**
  * The numbers of the rows that a filter lets through, in the order of a column; null: all of them as they stand. Rows that
@@ -46,8 +46,8 @@ export async function walkView(
 		if (!passes(whole, marks(row, whole))) continue;
 		rows.push(row);
 		if (sort === null) continue;
-		if (rows.length > mostSorted) {
-			throw new Failure('unsupported', `More than ${mostSorted} rows cannot be sorted.`, 'Filter them first.');
+		if (rows.length > maxSorted) {
+			throw new Failure('unsupported', `More than ${maxSorted} rows cannot be sorted.`, 'Filter them first.');
 		}
 		keys.push(sortKey(Object.hasOwn(whole, sort.column) ? whole[sort.column] : null));
 	}

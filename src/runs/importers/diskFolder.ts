@@ -9,9 +9,9 @@ import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern
 /** Names of one folder that are inspected; what is beyond is told as left out. */
 const mostNames = 2_000_000;
 /** Names of one folder that recognition looks at: it asks of every folder that is looked through. */
-const mostNamesForHas = 20_000;
+const maxNamesForHas = 20_000;
 /** Folders that one search enters. */
-const mostFolders = 50_000;
+const maxFolders = 50_000;
 /** How deep `**` leads. */
 const deepest = 12;
 /** Listings up to this long are kept while their folder does not change. */
@@ -62,13 +62,13 @@ export class DiskFolder implements FolderView {
 	}
 
 	async has(pattern: string): Promise<boolean> {
-		for await (const _ of this.matches(new PathPattern(pattern), { names: mostNamesForHas })) return true;
+		for await (const _ of this.matches(new PathPattern(pattern), { names: maxNamesForHas })) return true;
 		return false;
 	}
 
 	async some(pattern: string, count: number): Promise<readonly FoundFile[]> {
 		const found: FoundFile[] = [];
-		for await (const { path } of this.matches(new PathPattern(pattern), { names: mostNamesForHas })) {
+		for await (const { path } of this.matches(new PathPattern(pattern), { names: maxNamesForHas })) {
 			const file = await this.stat(path);
 			if (file !== null) found.push(file);
 			if (found.length >= count) break;
@@ -116,7 +116,7 @@ export class DiskFolder implements FolderView {
 		options: { until?: number; from?: number; within?: PathMatch; names?: number } = {},
 	): AsyncGenerator<PathMatch> {
 		const { until = pattern.segments.length - 1, from = 0, within = { path: '', parts: {} } } = options;
-		const budget = { folders: mostFolders };
+		const budget = { folders: maxFolders };
 		const names = options.names ?? mostNames;
 		yield* this.#walk(pattern, from, until, within, 0, names, budget);
 	}

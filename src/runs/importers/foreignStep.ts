@@ -14,7 +14,7 @@ import { stepIn } from './pathPattern.ts';
 import type { FileForm, RecordContext, RolloutFiles } from './runFormat.ts';
 
 /** Rollouts of one row of a Parquet file that a place can name. */
-const mostInRow = 64;
+const maxInRow = 64;
 const openAhead = 8;
 
 /** A file of a step and what reads it. */
@@ -200,7 +200,7 @@ export class ForeignStep implements StepRollouts {
 						// Of a file whose records tell their steps, other steps' rollouts keep their places.
 						const place = placeOf(file, frame, item++);
 						if (file.pieces !== null && (foreign.step ?? 0) !== step) continue;
-						const wrong = item > mostInRow && files.form === 'parquet' ? 'has too many rollouts' : faultIn(foreign);
+						const wrong = item > maxInRow && files.form === 'parquet' ? 'has too many rollouts' : faultIn(foreign);
 						if (wrong === null) yield { fault: null, foreign, place };
 						else yield { fault: faultOf(file, frame, wrong), item };
 					}
@@ -315,13 +315,13 @@ function rolloutsIn(
 
 function placeOf({ match, files }: StepFile, frame: Frame, item: number): Omit<RolloutPlace, 'group' | 'index'> {
 	const { offset, length, number } = frame;
-	const row = files.form === 'parquet' ? (number - 1) * mostInRow : 0;
+	const row = files.form === 'parquet' ? (number - 1) * maxInRow : 0;
 	return { file: match.path, offset, length, item: row + item };
 }
 
 function pieceOf(place: RolloutPlace, { form }: RolloutFiles): { readonly number: number; readonly item: number } {
 	if (form !== 'parquet') return { number: 1, item: place.item };
-	return { number: Math.floor(place.item / mostInRow) + 1, item: place.item % mostInRow };
+	return { number: Math.floor(place.item / maxInRow) + 1, item: place.item % maxInRow };
 }
 
 /** What makes a rollout unusable, in words; null: nothing. */

@@ -68,7 +68,7 @@ export function sumOf(values: Iterable<number | null>): number | null {
 }
 
 const deepest = 12;
-const mostEntries = 10_000;
+const maxEntries = 10_000;
 
 /** A value as it stands, but no deeper than anybody looks: panels and processes hand it on. */
 export function boundedValue(value: unknown, depth = 0): unknown {
@@ -77,8 +77,8 @@ export function boundedValue(value: unknown, depth = 0): unknown {
 	if (typeof value !== 'object' || value === null) return typeof value === 'function' ? null : value;
 	if (depth >= deepest) return '…';
 	if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
-	if (Array.isArray(value)) return value.slice(0, mostEntries).map((entry) => boundedValue(entry, depth + 1));
-	const entries = Object.entries(value).slice(0, mostEntries);
+	if (Array.isArray(value)) return value.slice(0, maxEntries).map((entry) => boundedValue(entry, depth + 1));
+	const entries = Object.entries(value).slice(0, maxEntries);
 	return Object.fromEntries(entries.map(([key, entry]) => [key, boundedValue(entry, depth + 1)]));
 }
 

@@ -1,5 +1,5 @@
 /** Runs whose facts are kept. */
-const mostKept = 32;
+const maxKept = 32;
 
 interface Kept {
 	readonly stamp: string;
@@ -27,6 +27,6 @@ export function learntOf(
 	});
 	kept.delete(key);
 	kept.set(key, { stamp, value });
-	if (kept.size > mostKept) kept.delete(kept.keys().next().value as string);
+	if (kept.size > maxKept) kept.delete(kept.keys().next().value as string);
 	return value;
 }

@@ -146,7 +146,7 @@ class MetricSource {
 		if (step >= last) this.table.append([{ step, time: seconds, stage, values: named }]);
 		else {
 			this.#late.push({ step, time: seconds, stage, values: notNull(named) });
-			const most = Math.min(mostLate, Math.max(leastLate, this.table.length >> 4));
+			const most = Math.min(maxLate, Math.max(minLate, this.table.length >> 4));
 			if (this.#late.length >= most) this.#putLate();
 		}
 		return step;
@@ -192,8 +192,8 @@ interface LateRow {
 }
 
 /** How many of them are put in their places together. */
-const leastLate = 256;
-const mostLate = 8192;
+const minLate = 256;
+const maxLate = 8192;
 
 function notNull(values: Readonly<Record<string, number | null>>): Record<string, number> {
 	return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== null));
@@ -298,7 +298,7 @@ export class MetricSources {
 				if (files.accepts?.(match.parts) === false || this.#sources.has(keyOf(files, match))) continue;
 				const table = await this.#source(files, match).overview(options);
 				if (table !== null) tables.push(table);
-				if (tables.length === mostOverviews) break;
+				if (tables.length === maxOverviews) break;
 			}
 		}
 		const lines = [...mergedLines(tables, Number.NEGATIVE_INFINITY, 0, Number.POSITIVE_INFINITY)].flat();
@@ -348,7 +348,7 @@ export class MetricSources {
 /** Newest rows whose times tell the pace. */
 const timedRows = 64;
 /** Long files whose overview is inspected. */
-const mostOverviews = 4;
+const maxOverviews = 4;
 
 function keyOf(files: MetricFiles, match: PathMatch): string {
 	return `${files.pattern}\n${match.path}`;

@@ -11,7 +11,7 @@ export interface ArtefactHash {
 }
 
 /** Files of a folder that are hashed; a folder of more is no artefact. */
-const mostFiles = 20_000;
+const maxFiles = 20_000;
 const deepest = 16;
 
 /** Of a regular file inside a pipeline: no link on the way is followed. Fails with `missing`, `invalid`. */
@@ -65,8 +65,8 @@ async function hashFolder(
 			if (entry.isDirectory() && depth < deepest) await list(name, depth + 1);
 			// The list of a checkpoint's files says when it was written: equal weights are equal whenever that was.
 			else if ((entry.isFile() || entry.isSymbolicLink()) && entry.name !== manifestName) names.push(name);
-			if (names.length > mostFiles) {
-				throw new Failure('invalid', `${join(root, relative)} has more than ${mostFiles} files.`);
+			if (names.length > maxFiles) {
+				throw new Failure('invalid', `${join(root, relative)} has more than ${maxFiles} files.`);
 			}
 		}
 	};

@@ -21,14 +21,14 @@ import { evaluatedQuestions, listEvaluations } from '../evaluationFiles.ts';
 import type { ReadContext } from './readContext.ts';
 
 /** Evaluations of one run that are told. */
-const mostEvaluations = 30;
+const maxEvaluations = 30;
 
 /** What evaluations of the run's checkpoints have come to, by step; those without a question that is done are left out. */
 export async function readReportedEvaluations(context: ReadContext): Promise<ReportedEvaluation[]> {
 	const evaluations: ReportedEvaluation[] = [];
 	for (const { path, file } of await listEvaluations(context.content.folder)) {
 		checkAborted(context.signal);
-		if (evaluations.length >= mostEvaluations) break;
+		if (evaluations.length >= maxEvaluations) break;
 		const evaluation = await readReportedEvaluation(path, file, context);
 		if (evaluation !== null) evaluations.push(evaluation);
 	}

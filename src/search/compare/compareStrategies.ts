@@ -56,7 +56,7 @@ export interface CompareOptions {
 }
 
 /** Failures in a row, and for each search that is under way, after which the policy or the scorer is taken for gone. */
-const mostFailures = 8;
+const maxFailures = 8;
 
 /**
  * Compares search strategies on problems, in a folder that keeps what is done: who starts it again continues. Fails with
@@ -358,7 +358,7 @@ class Comparison {
 			this.#failuresInRow = 0;
 			return;
 		}
-		if (++this.#failuresInRow < mostFailures + this.#options.spec.searches) return;
+		if (++this.#failuresInRow < maxFailures + this.#options.spec.searches) return;
 		const what = stop === 'scorer' ? 'a scorer' : 'the policy';
 		this.#fail(
 			new Failure(

@@ -50,7 +50,7 @@ export interface GeneratedData extends DataRunProgress {
 }
 
 /** Failures in a row, beside those under way, after which the policy or the scorer is taken for gone. */
-const mostFailures = 8;
+const maxFailures = 8;
 
 /**
  * Runs a search on every problem and writes what it gives as training data. Problems are read as they are wanted and their
@@ -248,7 +248,7 @@ class Generation {
 		}
 		const why = message ?? `The ${outcome.stop} failed.`;
 		this.#failures.add(why);
-		if (++this.#failuresInRow >= mostFailures + this.#options.spec.searches) {
+		if (++this.#failuresInRow >= maxFailures + this.#options.spec.searches) {
 			const what = outcome.stop === 'scorer' ? 'a scorer' : 'the policy';
 			this.#fail(
 				new Failure(

@@ -59,7 +59,7 @@ export interface Evaluation {
 }
 
 /** Questions in a row without a completion after which the policy is taken for gone. */
-const mostFailures = 8;
+const maxFailures = 8;
 
 /**
  * Samples completions of every question and judges them by the built-in accuracy reward, in a folder that keeps what is
@@ -239,7 +239,7 @@ class Sampling {
 		// A sample without its value would be missing among the others for good.
 		if (outcome.stop === 'policy' || outcome.stop === 'scorer') {
 			this.#failures.add(message ?? `The ${outcome.stop} failed.`);
-			if (++this.#failed >= mostFailures) {
+			if (++this.#failed >= maxFailures) {
 				if (outcome.stop === 'scorer') throw judgeFailed(this.#failed, message);
 				const why = message ?? 'it returned no text';
 				throw new Failure('unavailable', `${this.#failed} questions in a row have no completion: ${why}`, retryLater);

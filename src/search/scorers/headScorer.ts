@@ -16,7 +16,7 @@ const heads = {
 } as const;
 
 /** Texts whose values are remembered: steps share their beginnings. */
-const mostKnown = 50_000;
+const maxKnown = 50_000;
 
 /**
  * A head of an embedded model. The value head and that for steps say how likely a beginning comes to a right answer, 0..1;
@@ -76,7 +76,7 @@ export async function openHeadScorer(
 						known.set(key, values[k] as number);
 						ready.set(key, values[k] as number);
 					}
-					if (known.size > mostKnown) known.clear();
+					if (known.size > maxKnown) known.clear();
 					return items.map((item, i) => {
 						const own = (texts[i] ?? []).map((text) => ready.get(keyOf(item, text)));
 						return own.some((value) => value === undefined || !Number.isFinite(value))

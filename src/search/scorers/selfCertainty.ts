@@ -7,7 +7,7 @@ import type { OpenScorer } from './scorerContext.ts';
 /** Alternatives of each token that are asked for. */
 const alternatives = 20;
 /** Beginnings whose tokens are remembered. */
-const mostKnown = 50_000;
+const maxKnown = 50_000;
 /** Probability that the alternatives may lack and still be the whole distribution. */
 const rest = 1e-4;
 
@@ -47,7 +47,7 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 						if (own === null) return null;
 						const before = known.get(beginningOf(item));
 						const all = { sum: own.sum + (before?.sum ?? 0), tokens: own.tokens + (before?.tokens ?? 0) };
-						if (known.size >= mostKnown) known.clear();
+						if (known.size >= maxKnown) known.clear();
 						known.set(item.completion, all);
 						return all.tokens === 0 ? null : all.sum / all.tokens;
 					});

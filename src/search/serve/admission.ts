@@ -3,7 +3,7 @@ import { ApiError } from './apiError.ts';
 /** Lets so many requests run at a time, so many wait for a place, and sends the others away. */
 export class Admission {
 	readonly #most: number;
-	readonly #mostWaiting: number;
+	readonly #maxWaiting: number;
 	readonly #waiting: { enter(): void; leave(error: unknown): void }[] = [];
 	#running = 0;
 	#closed = false;
@@ -12,10 +12,10 @@ export class Admission {
 	readonly #now: () => number;
 
 	/** @param now milliseconds of a clock that never goes back */
-	constructor(most: number, mostWaiting: number, now: () => number) {
+	constructor(most: number, maxWaiting: number, now: () => number) {
 		this.#now = now;
 		this.#most = most;
-		this.#mostWaiting = mostWaiting;
+		this.#maxWaiting = maxWaiting;
 	}
 
 	get running(): number {
@@ -44,7 +44,7 @@ export class Admission {
 			this.#running++;
 			return this.#place();
 		}
-		if (this.#waiting.length >= this.#mostWaiting) {
+		if (this.#waiting.length >= this.#maxWaiting) {
 			throw new ApiError(
 				429,
 				'too_many_requests',

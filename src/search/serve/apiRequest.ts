@@ -7,12 +7,12 @@ import { type SearchBudget, searchBudgetSchema } from '../../protocol/treeLog.ts
 import { ApiError } from './apiError.ts';
 import { offeredTools, readChatTool, toolCallSchema, toolFields } from './toolUse.ts';
 
-export const mostChoices = 128;
+export const maxChoices = 128;
 /** Prompts of one request, and choices of all of them together. */
-const mostPrompts = 2048;
+const maxPrompts = 2048;
 /** As OpenAI's chat has it; its completions have 5. */
-export const mostAlternatives = 20;
-const mostStops = 16;
+export const maxAlternatives = 20;
+const maxStops = 16;
 
 export const nullish = <const T extends v.GenericSchema>(schema: T) => v.optional(v.nullable(schema), null);
 export const text = v.pipe(v.string(), v.minLength(1));
@@ -33,8 +33,8 @@ const searchSchema = v.strictObject({
 
 export const common = {
 	model: nullish(text),
-	n: nullish(v.pipe(count, v.maxValue(mostChoices))),
-	stop: nullish(v.union([v.string(), v.pipe(v.array(v.string()), v.maxLength(mostStops))])),
+	n: nullish(v.pipe(count, v.maxValue(maxChoices))),
+	stop: nullish(v.union([v.string(), v.pipe(v.array(v.string()), v.maxLength(maxStops))])),
 	max_tokens: nullish(tokens),
 	temperature: nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(2))),
 	top_p: nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
@@ -62,7 +62,7 @@ const chatSchema = v.object({
 	...toolFields,
 	response_format: nullish(v.looseObject({ type: v.string() })),
 	logprobs: nullish(v.boolean()),
-	top_logprobs: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostAlternatives))),
+	top_logprobs: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxAlternatives))),
 });
 
 const tokenIds = v.pipe(v.array(v.pipe(v.number(), v.integer(), v.minValue(0))), v.minLength(1));
@@ -71,13 +71,13 @@ const completionSchema = v.object({
 	/** 0: nothing is generated, which goes with `echo` alone. */
 	max_tokens: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxCompletionTokens))),
 	prompt: v.union(
-		[v.string(), tokenIds, v.pipe(v.array(v.union([v.string(), tokenIds])), v.minLength(1), v.maxLength(mostPrompts))],
+		[v.string(), tokenIds, v.pipe(v.array(v.union([v.string(), tokenIds])), v.minLength(1), v.maxLength(maxPrompts))],
 		'must be a text, a list of token ids, or a list of these',
 	),
 	echo: nullish(v.boolean()),
 	suffix: nullish(v.string()),
 	best_of: nullish(count),
-	logprobs: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostAlternatives))),
+	logprobs: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxAlternatives))),
 });
 
 /** A request of either kind, as the server works on it. */
@@ -157,8 +157,8 @@ export function readCompletionRequest(body: unknown): ApiRequest {
 	const prompts = (many ? prompt : [prompt]) as (string | number[])[];
 	if (prompts.some((one) => typeof one === 'string' && one.trim() === ''))
 		throw invalid('prompt', 'A prompt is empty.');
-	if (prompts.length * (request.n ?? 1) > mostPrompts) {
-		throw invalid('n', `${prompts.length} prompts with n ${request.n} are more than ${mostPrompts} choices.`);
+	if (prompts.length * (request.n ?? 1) > maxPrompts) {
+		throw invalid('n', `${prompts.length} prompts with n ${request.n} are more than ${maxPrompts} choices.`);
 	}
 	return {
 		kind: 'completion',

@@ -6,7 +6,7 @@ export interface TextQuery {
 	readonly terms: readonly string[];
 }
 
-const mostTerms = 24;
+const maxTerms = 24;
 const longestQuery = 2000;
 
 /** Nothing in a query is a pattern. */
@@ -17,7 +17,7 @@ export function textQuery(query: string): TextQuery {
 		.map((word) => word.replace(/^\.+|\.+$/g, ''))
 		.filter((word) => /[\p{N}_]/u.test(word));
 	const terms = [...phrases, ...names, ...claimTerms(words)].filter((term) => term.length >= 2 || /\p{N}/u.test(term));
-	return { terms: [...new Set(terms)].slice(0, mostTerms) };
+	return { terms: [...new Set(terms)].slice(0, maxTerms) };
 }
 
 /** Which terms are in a text in lower case, as bits. */

@@ -3,7 +3,7 @@ import type { AgentTool, ToolSource } from '../../core/reflexion/agentTool.ts';
 import type { ToolSpecOf } from '../../protocol/searchSpec.ts';
 import { JsonServer } from '../../rewards/builtIn/jsonServer.ts';
 
-const mostResults = 6;
+const maxResults = 6;
 const longestText = 2000;
 const longestQuery = 1000;
 
@@ -39,13 +39,13 @@ export function webTool(
 			if (words === '') throw new Failure('invalid', 'There is nothing to search for.');
 			const reply = spec.url.includes(place)
 				? await server.get(spec.url.replace(place, encodeURIComponent(words)), signal)
-				: await server.post(spec.url, { query: words, max_results: mostResults }, signal);
+				: await server.post(spec.url, { query: words, max_results: maxResults }, signal);
 			const found = resultsIn(reply);
 			if (found === null) {
 				throw new Failure('invalid', `The reply of ${origin} has no list of results with url and content.`);
 			}
 			return {
-				sources: found.slice(0, mostResults),
+				sources: found.slice(0, maxResults),
 				...(found.length === 0 ? { note: 'The search found nothing.' } : {}),
 			};
 		},

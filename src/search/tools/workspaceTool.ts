@@ -34,7 +34,7 @@ const ignored = new Set(['node_modules', '__pycache__', 'venv', 'dist', 'out', '
 const linesAround = 4;
 const longestText = 1500;
 /** Lines that `read` gives back. */
-const mostLines = 120;
+const maxLines = 120;
 const longestRead = 8000;
 
 interface Place {
@@ -196,7 +196,7 @@ async function readLines(
 	if (text === null) throw new Failure('unsupported', `${relative} is too large, or no text.`);
 	const lines = text.split('\n');
 	const from = Math.max(1, first);
-	const to = Math.min(lines.length, last === undefined ? from + 59 : Number(last), from + mostLines - 1);
+	const to = Math.min(lines.length, last === undefined ? from + 59 : Number(last), from + maxLines - 1);
 	if (from > lines.length) throw new Failure('missing', `${relative} has ${lines.length} lines.`);
 	const read = lines
 		.slice(from - 1, to)

@@ -88,7 +88,7 @@ describe('reasoning-lab audit', () => {
 			[['audit', 'gone.reward.py'], 1, /gone\.reward\.py/],
 			[['compare', 'strict.reward.py'], 2, /needs a run/],
 			[['compare', '--run', 'x'], 2, /nothing to compare/],
-			[['compare', '--run', 'x', '--weights', 'a'], 2, /"a" is no weight/],
+			[['compare', '--run', 'x', '--weights', 'a'], 2, /"a" is not a weight/],
 			[['compare', 'strict.reward.py', '--run', 'x', '--weights', 'a=1'], 2, /cannot be combined/],
 		] as const;
 		await Promise.all(

@@ -150,5 +150,5 @@ test('problems of a task and of a recipe are written as JSONL', async (t) => {
 	assert.equal(train.length + held.length, 40);
 	assert.equal(new Set([...train, ...held].map(({ prompt }) => prompt)).size, 40);
 	await assert.rejects(run('export', 'nothing', '--out', at('b.jsonl')), { stderr: /neither a task nor a recipe/ });
-	await assert.rejects(run('export', 'addition'), { stderr: /needs an output file/ });
+	await assert.rejects(run('export', 'addition'), { stderr: /wants a file to write to/ });
 });

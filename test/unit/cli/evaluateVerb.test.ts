@@ -39,7 +39,7 @@ describe('reasoning-lab evaluate', () => {
 		const asked = ['--dataset', 'questions.jsonl', '--samples', '4', '--category', 'subject'];
 		const first = await place.run(context, 'evaluate', '--policy', 'good.json', ...asked, '--out', 'good');
 		assert.equal(first.status, 0, first.stderr);
-		assert.match(first.stdout, /question 13 is left out: it has no answer to compare with\./);
+		assert.match(first.stdout, /Skipped question 13: it has no answer to compare with\./);
 		assert.match(first.stdout, /a pupil on questions\.jsonl: 12 questions, 4 samples each/);
 		assert.match(first.stdout, /pass@1 {4}0\.750 \(0\.\d+ to 0\.\d+\), 95% interval/);
 		assert.match(first.stdout, /pass@k {4}1: 0\.750, 2: 0\.750, 4: 0\.750/);

@@ -87,7 +87,7 @@ test('inspect counts and names what it could not read', async (context) => {
 		],
 	);
 	const text = await place.run(context, 'inspect', 'broken');
-	assert.match(text.stdout, /skipped: 2 records\n {2}1\.jsonl, line 2: not JSON\n {2}1\.jsonl, line 4: cut off/);
+	assert.match(text.stdout, /skipped: 2 records\n {2}1\.jsonl, line 2: not JSON\n {2}1\.jsonl, line 4: truncated/);
 });
 
 test('inspect says in how many rollouts something went wrong, what, and how far a run came', async (context) => {

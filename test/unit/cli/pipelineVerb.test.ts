@@ -58,7 +58,7 @@ test('a recipe whose stages have names is run as a pipeline, shown, and not run 
 	assert.doesNotMatch(again.stdout, /runs$/m);
 	assert.equal((await readRecord(join(folder, 'cold'))).attempt, 1);
 	const stopped = await place.run(context, 'pipeline', 'stop', folder);
-	assert.match(stopped.stdout, /does not run: it is finished/);
+	assert.match(stopped.stdout, /is not running: it is finished/);
 });
 
 test('Ctrl+C stops the running stage with a checkpoint, and a resume goes on with it', limit, async (context) => {

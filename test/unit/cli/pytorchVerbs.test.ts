@@ -27,7 +27,7 @@ describe('reasoning-lab setup-pytorch', () => {
 		const work = await Workplace.make(context);
 		for (const [args, words] of [
 			[['--device', 'tpu'], /--device is "tpu"\. Choose one of auto, cpu, cuda, rocm/],
-			[['--plan', '--python', '/nowhere/python'], /names \/nowhere\/python, which is not there/],
+			[['--plan', '--python', '/nowhere/python'], /names \/nowhere\/python, which does not exist/],
 		] as const) {
 			const { status, stderr } = await work.run(context, 'setup-pytorch', '--folder', work.folder, ...args);
 			assert.deepEqual([status, words.test(stderr)], [2, true], stderr);

@@ -60,7 +60,7 @@ test('query refuses what writes and what is no folder of runs, with status 2', a
 	await makeRolloutFolder(join(place.folder, 'run'), { rollouts: 20, perGroup: 4, groups: 5, bytes: 900 });
 	const bad: readonly (readonly [args: readonly string[], message: RegExp])[] = [
 		[['run', 'drop view rollouts'], /Only read statements are allowed/],
-		[['run', "from read_text('/etc/passwd')"], /The function read_text is not run/],
+		[['run', "from read_text('/etc/passwd')"], /The function read_text is not allowed/],
 		[['run', 'selec'], /syntax error/],
 		[['run'], /needs a statement/],
 		[['nowhere', 'select 1'], /nowhere/],

@@ -90,7 +90,7 @@ test('a question is researched with tools, logged and reported', async () => {
 
 	// The log is one of a search: it goes on, is drawn, and is reported again.
 	const [log = ''] = (await readdir(join(folder, 'searches'))).filter((name) => name.endsWith('.jsonl'));
-	await assert.rejects(run('--from', `searches/${log}`, '--report', 'out.md'), /is there already\. Add --force/);
+	await assert.rejects(run('--from', `searches/${log}`, '--report', 'out.md'), /already exists\. Add --force/);
 	const again = await run('--from', `searches/${log}`, '--report', 'out.md', '--force');
 	assert.match(again.stdout, /^GRPO takes the mean.*\n\nReferences:\n {2}\[1\] docs\/grpo\.md:1 \(supported\)\n/s);
 	assert.match(
@@ -106,10 +106,10 @@ test('what cannot be begun costs nothing and says why', async () => {
 	const log = join(folder, 'searches/new.jsonl');
 	const begun = ['Q', '--policy', policy, '--log', log];
 	await fails(/needs a question/);
-	await fails(/Only one of a question, --continue and --from/, 'Q', '--from', log);
+	await fails(/only one of a question, --continue and --from/, 'Q', '--from', log);
 	await fails(/No policy given/, 'Q');
-	await fails(/--tools has "google", which is no tool/, ...begun, '--tools', 'google');
-	await fails(/There is no file .*none\.jsonl/, ...begun, '--tools', 'dataset=none.jsonl');
+	await fails(/--tools has "google", which is not a tool/, ...begun, '--tools', 'google');
+	await fails(/none\.jsonl does not exist/, ...begun, '--tools', 'dataset=none.jsonl');
 	await fails(/not a search server URL/, ...begun, '--web', 'ftp://host');
 	const other = join(folder, 'other.jsonl');
 	const start = { t: 'start', at: 0, format: 1, id: '', strategy: 'mcts', params: {}, seed: 0 };
@@ -118,6 +118,6 @@ test('what cannot be begun costs nothing and says why', async () => {
 	await fails(/is not a research log: its strategy is mcts/, '--from', other);
 	await fails(/is not a research log: its strategy is mcts/, '--continue', other);
 	await fails(/NO_SUCH_KEY is not set/, ...begun, '--web', 'https://h/', '--web-key-variable', 'NO_SUCH_KEY');
-	await fails(/There is no folder .*nowhere/, ...begun, '--report', join(folder, 'nowhere/out.md'));
+	await fails(/nowhere does not exist/, ...begun, '--report', join(folder, 'nowhere/out.md'));
 	assert.equal((await readdir(join(folder, 'searches'))).filter((name) => name.endsWith('.jsonl')).length, 1);
 });

@@ -48,9 +48,9 @@ test('report ends bad input with a sentence', async (context) => {
 	await mkdir(join(place.folder, 'empty'));
 	await writeFile(join(place.folder, 'file'), '');
 	for (const [args, words] of [
-		[['empty'], /empty holds no run\./],
+		[['empty'], /empty does not contain a run\./],
 		[['nothing'], /There is no run nothing\./],
-		[['empty', 'file'], /empty holds no run\./],
+		[['empty', 'file'], /empty does not contain a run\./],
 		[['empty', 'file', '--part', 'evaluations'], /--part is for one run, and several are given\./],
 		[['empty', '--format', 'pdf'], /--format is "pdf"\. Choose one of html, markdown\./],
 	] as const) {

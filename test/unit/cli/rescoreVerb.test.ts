@@ -77,7 +77,7 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	await appendFile(join(run, 'rewards/brevity.reward.ts'), '\n');
 	const refused = await place.run(context, 'rescore', run);
 	assert.equal(refused.status, 2);
-	assert.match(refused.stderr, /brevity\.reward\.ts has changed since the run began/);
+	assert.match(refused.stderr, /brevity\.reward\.ts has changed since the run started/);
 });
 
 test('a range of steps is read, or told', () => {

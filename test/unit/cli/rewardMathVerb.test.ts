@@ -55,7 +55,7 @@ describe('reward-math', () => {
 			[[], /needs a gold answer/],
 			[['1', '2', '3'], /Unexpected argument "3"/],
 			[['--pairs', 'gone.jsonl'], /gone\.jsonl/],
-			[['--pairs', 'gone.jsonl', '5'], /file alone/],
+			[['--pairs', 'gone.jsonl', '5'], /only from the file/],
 			[['--fast', '5', '5'], /--fast/],
 		];
 		for (const [args, message] of cases) {

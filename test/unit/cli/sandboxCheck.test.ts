@@ -51,7 +51,7 @@ describe('reasoning-lab sandbox-check', () => {
 	it('refuses a mode that it does not know, and one that is not there', () => {
 		const unknown = check(['--sandbox', 'none', '--json']);
 		assert.equal(unknown.status, 2);
-		assert.match(unknown.stderr, /sandbox "none" is not known/);
+		assert.match(unknown.stderr, /Unknown sandbox "none"/);
 		const missing = check(['--sandbox', 'container:no/such-image']);
 		assert.equal(missing.status, 1);
 		assert.match(missing.stderr, /^reasoning-lab: Model-written code is not run without a sandbox: /);

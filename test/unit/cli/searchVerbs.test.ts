@@ -32,7 +32,7 @@ describe('reasoning-lab search', () => {
 		assert.match(twice.stderr, /a problem and --param cannot be combined with --continue/);
 		const again = await place.run(context, 'search', ...asked, '--log', log);
 		assert.equal(again.status, 2);
-		assert.match(again.stderr, /is there already/);
+		assert.match(again.stderr, /already exists/);
 		// A search that was killed at its start leaves an empty log.
 		await writeFile(join(place.folder, 'killed.jsonl'), '');
 		const anew = await place.run(context, 'search', ...asked, '--log', 'killed.jsonl');
@@ -151,8 +151,8 @@ describe('what a search is called on the command line', () => {
 			},
 		});
 		assert.equal(((await policyOf({ policy: 'http://h/v1#a%2Fb' })) as { model: string }).model, 'a/b');
-		await assert.rejects(policyOf({ policy: 'http://' }), { reason: 'invalid', message: /is no URL/ });
-		await assert.rejects(policyOf({ policy: 'none.json' }), { reason: 'missing', message: /There is no file/ });
+		await assert.rejects(policyOf({ policy: 'http://' }), { reason: 'invalid', message: /is not a URL/ });
+		await assert.rejects(policyOf({ policy: 'none.json' }), { reason: 'missing', message: /does not exist/ });
 		await assert.rejects(policyOf({}), { reason: 'invalid', message: /No policy given/ });
 		const checkpoint = join(folder, 'run', 'checkpoints', 'step_000003');
 		await mkdir(checkpoint, { recursive: true });

@@ -126,7 +126,7 @@ test('a reward that cannot be loaded fails, and bad usage is told from it', limi
 	const usages: [string[], RegExp][] = [
 		[[], /needs a reward file/],
 		[['rewards/gone.reward.ts'], /no reward file/],
-		[['data/train.jsonl'], /is no reward file/],
+		[['data/train.jsonl'], /is not a reward file/],
 		[[fine, '--rows', 'many'], /--rows/],
 		[[fine, '--rows', '0'], /--rows/],
 		[[fine, '--run', 'gone'], /no run gone/],

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CliOutput } from '../../../src/cli/cliOutput.ts';
-import { WorkTold } from '../../../src/cli/workTold.ts';
+import { WorkProgress } from '../../../src/cli/workProgress.ts';
 
 test('progress is told at once however young the process is, then five times a second, and at the end', (t) => {
 	const clock = t.mock.method(performance, 'now', () => 0);
 	const told: unknown[] = [];
 	const output = { isTerminal: false, object: (value: { done: number }) => told.push(value.done) };
-	const work = new WorkTold<{ done: number; total: number; seconds: number }>(
+	const work = new WorkProgress<{ done: number; total: number; seconds: number }>(
 		output as unknown as CliOutput,
 		'question',
 		(progress) => progress,

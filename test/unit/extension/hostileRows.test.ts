@@ -10,7 +10,7 @@ import { stageLines } from '../../../src/extension/pipelines/stageLines.ts';
 import { doctorSentence, doctorText } from '../../../src/extension/pytorch/doctorText.ts';
 import { presentRun, presentStatusBar } from '../../../src/extension/runPresentation.ts';
 import { plainSentence, type RunView } from '../../../src/extension/runView.ts';
-import type { ToldRow } from '../../../src/extension/treeRow.ts';
+import type { TooltipRow } from '../../../src/extension/treeRow.ts';
 import type { DoctorReport } from '../../../src/protocol/torchEnvironment.ts';
 import type { PipelineView, StageView } from '../../../src/runs/pipeline/pipelineView.ts';
 import { hostileTexts } from '../../support/hostileTexts.ts';
@@ -23,7 +23,7 @@ function isPlain(text: string, where: string): void {
 	assert.doesNotMatch(text, /[\n\r]|\]\(/, where);
 }
 
-function isPlainRow(row: Omit<ToldRow, 'tooltip'> & Partial<Pick<ToldRow, 'tooltip'>>, where: string): void {
+function isPlainRow(row: Omit<TooltipRow, 'tooltip'> & Partial<Pick<TooltipRow, 'tooltip'>>, where: string): void {
 	for (const text of [row.label, row.description, row.spoken]) {
 		isPlain(text, where);
 		// Lists draw icons of descriptions, screen readers read them.

@@ -273,7 +273,7 @@ test('redirects are not followed, and the key goes nowhere else', async () => {
 			response.writeHead(307, { location: elsewhere }).end();
 			return true;
 		});
-		failed(await ask(server.policy), 'invalid', /leads elsewhere \(307\)/);
+		failed(await ask(server.policy), 'invalid', /redirects elsewhere \(307\)/);
 		assert.deepEqual(seen, []);
 	} finally {
 		other.close();

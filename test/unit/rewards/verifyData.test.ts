@@ -214,7 +214,7 @@ describe('a sample of problems', () => {
 		);
 		assert.deepEqual(mixed.remarks, [
 			'data/x.jsonl, line 3, is not JSON (and 1 more of 5 rows). Write one JSON object per line.',
-			'1 of 5 rows of data/x.jsonl have no answer and are left out.',
+			'1 of 5 rows of data/x.jsonl have no answer and are skipped.',
 		]);
 		assert.deepEqual((await sample('')).remarks, ['data/x.jsonl has no rows.']);
 		assert.match((await sample('{"prompt": "a", "answer": null}\n')).remarks.join(), /has no answers in "answer"/);

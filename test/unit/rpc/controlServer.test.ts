@@ -12,9 +12,26 @@ import {
 } from 'vscode-jsonrpc/node';
 import { deferred } from '../../../src/base/async.ts';
 import { Failure } from '../../../src/base/failure.ts';
+import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 import { ControlClient } from '../../../src/rpc/controlClient.ts';
 import type { ControlLocation } from '../../../src/rpc/controlLocation.ts';
 import { type ControlHandlers, ControlServer } from '../../../src/rpc/controlServer.ts';
+import { initialRecord } from '../runs/runFixtures.ts';
+
+const record: RunRecord = {
+	format: 1,
+	...initialRecord,
+	status: 'running',
+	attempt: 1,
+	step: 0,
+	created: 1000,
+	updated: 1000,
+	heartbeat: 1000,
+	host: 'h',
+	boot: 'b',
+	pid: 1,
+	processStart: '1',
+};
 
 async function locationOf(context: TestContext): Promise<ControlLocation> {
 	const folder = await mkdtemp(join(tmpdir(), 'rl-rpc-'));
@@ -74,6 +91,35 @@ test('socket and token are for the user alone', { skip: process.platform === 'wi
 	assert.equal((await stat(location.tokenPath)).mode & 0o777, 0o600);
 	assert.equal((await lstat(location.socketPath)).mode & 0o777, 0o600);
 	assert.ok((await readFile(location.tokenPath, 'utf8')).length >= 43);
+});
+
+test('run/resume, the former name of run/continue, is accepted by engines and used with older ones', async (context) => {
+	const { location, token } = await serve(context, { 'run/continue': async () => record });
+	const client = await connect(context, location, token);
+	assert.deepEqual(client.engine.capabilities, ['run/continue', 'run/resume']);
+	assert.equal((await client.request('run/continue', {})).status, record.status);
+
+	const { connection } = rawConnection(context, location);
+	await connection.sendRequest('initialize', { protocol: 1, token, client: 'older' });
+	assert.equal(((await connection.sendRequest('run/resume', {})) as typeof record).id, record.id);
+
+	const older = await locationOf(context);
+	await writeFile(older.tokenPath, 'token');
+	const asked: string[] = [];
+	const server = createServer((socket) => {
+		const engine = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
+		engine.onRequest((method) => {
+			asked.push(method);
+			if (method !== 'initialize') return record;
+			return { protocol: 1, run: 'run-1', serving: false, capabilities: ['run/pause', 'run/resume'] };
+		});
+		engine.listen();
+	});
+	await new Promise<void>((resolve) => server.listen(older.socketPath, resolve));
+	context.after(() => server.close());
+	const other = await connect(context, older, 'token');
+	assert.equal((await other.request('run/continue', {})).id, record.id);
+	assert.deepEqual(asked, ['initialize', 'run/resume']);
 });
 
 test('a wrong token is refused and the connection closed', async (context) => {

@@ -284,7 +284,7 @@ test('an export that ends early, finds its name taken or has nothing to say leav
 	await assert.rejects(write({ as: 'sft', selection: { minReward: 7 } }), {
 		reason: 'missing',
 		message:
-			/9 rollouts were looked at; left out: 8 rollouts with a reward below 7, 1 rollouts without a reward; 2 records could not be read/,
+			/9 rollouts checked; left out: 8 rollouts with a reward below 7, 1 rollouts without a reward; 2 records could not be read/,
 	});
 	assert.deepEqual((await readdir(folder)).sort(), before);
 	await writeFile(out, 'mine');

@@ -81,7 +81,7 @@ test('pairs are exported whole or not at all, with what was left out and why', a
 	const log = await FeedbackLog.of(of);
 	const out = join(of.folder, 'pairs.jsonl');
 	await assert.rejects(exportFeedback(of, {}, out, { replace: false }), {
-		...{ reason: 'missing', action: /Rate completions of one prompt/ },
+		...{ reason: 'missing', action: /Rate completions of the same prompt/ },
 	});
 	for (const one of [rated(0, 5), rated(1, 4), rated(2, 1), rated(0, 5, 'ada', 2)]) await log.save(one);
 	const summary = await exportFeedback(of, { selection: { steps: { from: 1, to: 1 } }, margin: 2 }, out, {

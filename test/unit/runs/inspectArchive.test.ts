@@ -99,7 +99,7 @@ describe('an .eval file of Inspect', () => {
 		await refuses(zip([large, large, large, large]), /conversations are larger than 32 MB/);
 		await refuses(zip([{ name, text: sample(1), method: 12 }]), /method 12/);
 		await refuses(zip([{ name, text: '[1' }]), /Cannot read samples/);
-		await refuses(zip([{ name: 'other.json', text: '{}' }]), /without samples/);
+		await refuses(zip([{ name: 'other.json', text: '{}' }]), /without Inspect samples/);
 		const whole = zip([{ name, text: sample(1) }]);
 		await refuses(whole.subarray(0, 60), /no end record/);
 		const many = Buffer.from(whole);
@@ -111,6 +111,9 @@ describe('an .eval file of Inspect', () => {
 	});
 
 	test('says where Zstandard is not to be had', () => {
-		assert.match(withoutZstd('a.eval', '22.14.0').toString(), /Node\.js 22\.14\.0 does not read.*inspect log convert/s);
+		assert.match(
+			withoutZstd('a.eval', '22.14.0').toString(),
+			/Node\.js 22\.14\.0 does not support.*inspect log convert/s,
+		);
 	});
 });

@@ -66,7 +66,7 @@ test('an engine that ends without a record is told with its last words', async (
 	const folder = await prepared(context, 'works');
 	await assert.rejects(launchEngine(folder, { engine: join(folder, 'no-engine.js') }), {
 		reason: 'missing',
-		message: /no-engine\.js is not there/,
+		message: /no-engine\.js is missing/,
 	});
 	await assert.rejects(launchEngine(folder, { engine, node: join(folder, 'no-node') }), {
 		reason: 'unavailable',

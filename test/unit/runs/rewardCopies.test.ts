@@ -129,7 +129,7 @@ test('rewards in two folders keep their places to each other; without reward fil
 
 test('what cannot be copied makes no run folder and is told with its file', async (context) => {
 	const cases: [Record<string, string>, RegExp][] = [
-		[{ 'x.reward.ts': '// @file gone.txt' }, /x\.reward\.ts, line 1: "@file gone\.txt" names no file/],
+		[{ 'x.reward.ts': '// @file gone.txt' }, /x\.reward\.ts, line 1: "@file gone\.txt" is not a file/],
 		[{ 'x.reward.ts': "import '../../../../../../../../../../../../usr/bin/env'" }, /is outside its project/],
 		[{ 'x.reward.ts': 'x'.repeat((16 << 20) + 1) }, /has 16777217 bytes, more than/],
 	];

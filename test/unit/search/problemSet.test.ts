@@ -82,7 +82,7 @@ describe('problems of searches', () => {
 		await put('none.jsonl', '{"a":1}\n');
 		await assert.rejects(answers('none.jsonl'), {
 			reason: 'invalid',
-			message: /none\.jsonl has no problem: row 1 has no column "prompt" \(it has a\)\.$/,
+			message: /none\.jsonl has no problems: row 1 has no column "prompt" \(it has a\)\.$/,
 		});
 	});
 });

@@ -245,7 +245,7 @@ test('a judge grades beginnings and ends, is asked once about each, and cannot b
 
 	const own = { instructions: false } as PolicyCapabilities;
 	const unable = Object.assign(Object.create(plain), { capabilities: own, name: 'small' });
-	await assert.rejects(open({ use: 'self-evaluation' }, unable), /small takes no instructions/);
+	await assert.rejects(open({ use: 'self-evaluation' }, unable), /small does not follow instructions/);
 });
 
 test('another policy judges with a prompt of its own', async () => {

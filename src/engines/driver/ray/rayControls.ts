@@ -41,8 +41,8 @@ export function rayControls({ run, stop, ended, status, course }: RayControlOpti
 			await ask('run/pause', {}, signal);
 			return inStep();
 		},
-		'run/resume': async (_, signal) => {
-			await ask('run/resume', {}, signal);
+		'run/continue': async (_, signal) => {
+			await ask('run/continue', {}, signal);
 			return inStep();
 		},
 		'run/stop': async () => {

@@ -36,7 +36,7 @@ async function load(): Promise<typeof Ort> {
 	} catch (cause) {
 		throw new Failure(
 			'unavailable',
-			`onnxruntime-node could not be loaded for ${process.platform} ${process.arch}.`,
+			`Cannot load onnxruntime-node for ${process.platform} ${process.arch}.`,
 			'Reinstall the package, or use the pytorch engine.',
 			{ cause },
 		);

@@ -10,7 +10,7 @@ import type { RunContent } from '../../../runs/runContent.ts';
 /** Of runs without evaluations of their own: how many steps of evaluation rollouts are counted, the newest first. */
 const countedSteps = 5;
 /** Samples of one evaluation that are inspected. */
-const mostSamples = 50_000;
+const maxSamples = 50_000;
 /** Between two turns for other work. */
 const atOnce = 200;
 /** What rollouts of evaluations are called: the formats do not name them. */
@@ -63,7 +63,7 @@ export async function samplesOf(
 		for await (const sample of rolloutSamples(content, step, signal)) samples.push(sample);
 	} else {
 		const lines = await content.evaluationLines(step, name);
-		for (const [i, { prompt, correct }] of lines.slice(0, mostSamples).entries()) {
+		for (const [i, { prompt, correct }] of lines.slice(0, maxSamples).entries()) {
 			if (i % atOnce === atOnce - 1) await new Promise((resolve) => setImmediate(resolve));
 			checkAborted(signal);
 			samples.push({ problem: problemKey(prompt), correct });
@@ -89,7 +89,7 @@ async function* rolloutSamples(
 			if (rollout === null) continue;
 			const correct = correctness(rollout.rewards);
 			if (correct === null) continue;
-			if (++taken > mostSamples) return;
+			if (++taken > maxSamples) return;
 			yield { problem: problemKey(rollout.prompt), correct };
 		}
 	} finally {

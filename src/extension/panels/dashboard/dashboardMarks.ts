@@ -3,7 +3,7 @@ import type { EventLine } from '../../../protocol/eventLine.ts';
 import { displayText } from '../../runView.ts';
 
 /** Marks that are kept; beyond it the oldest that are no stage go. */
-const mostMarks = 5000;
+const maxMarks = 5000;
 
 const words: Readonly<Record<string, string>> = {
 	paused: 'paused',
@@ -58,8 +58,8 @@ function changesText(changes: unknown): string {
 /** Adds marks, in the order of their steps, and keeps their number bounded. */
 export function withMarks(marks: readonly DashboardMark[], events: readonly EventLine[]): DashboardMark[] {
 	const all = [...marks, ...events.flatMap((event) => markOf(event) ?? [])].sort((a, b) => a.step - b.step);
-	if (all.length <= mostMarks) return all;
-	let excess = all.length - mostMarks;
+	if (all.length <= maxMarks) return all;
+	let excess = all.length - maxMarks;
 	return all.filter((mark) => {
 		if (excess === 0 || mark.kind === 'stage') return true;
 		excess--;

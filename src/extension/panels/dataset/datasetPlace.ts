@@ -13,7 +13,7 @@ export interface TaskPlace {
 /** Scheme of the addresses that stand for a generated task. */
 export const taskScheme = 'reasoning-lab-task';
 export const shownTaskRows = 1000;
-const mostTaskRows = 1_000_000;
+const maxTaskRows = 1_000_000;
 
 /** As the query of an address. */
 export function taskQuery({ task, rows, seed }: TaskPlace): string {
@@ -31,7 +31,7 @@ export function taskOfQuery(query: string): TaskPlace {
 	const { rows = shownTaskRows, seed = 0, ...task } = (value ?? {}) as Record<string, unknown>;
 	const whole = (number: unknown, most: number) =>
 		Number.isInteger(number) && (number as number) >= 0 && (number as number) <= most;
-	if (!whole(rows, mostTaskRows) || !whole(seed, 2 ** 31)) {
+	if (!whole(rows, maxTaskRows) || !whole(seed, 2 ** 31)) {
 		throw new Failure('invalid', 'The address lacks a valid number of rows or a seed.', 'Use "Open Dataset".');
 	}
 	return {

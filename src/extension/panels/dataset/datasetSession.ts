@@ -17,8 +17,8 @@ import {
 	type DatasetStatistics,
 	type DatasetWork,
 	longestCell,
-	mostFindings,
-	mostRowsAtOnce,
+	maxFindings,
+	maxRowsAtOnce,
 	noFilter,
 	type RowFilter,
 	type RowSort,
@@ -303,7 +303,7 @@ export class DatasetSession extends Disposable {
 	async rows(version: number, view: number, from: number, to: number): Promise<{ rows: ShownRow[] }> {
 		const table = this.#present(version);
 		if (view !== this.#viewNumber) throw new Failure('mismatch', 'The shown rows have changed in the meantime.');
-		const end = Math.min(to, from + mostRowsAtOnce);
+		const end = Math.min(to, from + maxRowsAtOnce);
 		const rows = this.#shown === null ? await table.rows(from, end) : await rowsOf(table, this.#shown.slice(from, end));
 		const columns = this.#shownColumns();
 		return { rows: rows.map((row) => this.#shownRow(row, columns)) };
@@ -515,7 +515,7 @@ export class DatasetSession extends Disposable {
 				all: this.#shown === null,
 			},
 			tests: this.#tests.map(({ name, rows, tooShort }) => ({ name, rows, tooShort })),
-			overlaps: findings && { rows: findings.size, findings: [...findings.values()].slice(0, mostFindings) },
+			overlaps: findings && { rows: findings.size, findings: [...findings.values()].slice(0, maxFindings) },
 			difficulty: this.#rates && { name: this.#rates.name, rows: this.#ratedRows, questions: this.#rates.questions },
 			works: [...this.#works].map(([what, { done, total }]) => ({ what, done, total })),
 			notice: this.#notice,

@@ -16,7 +16,7 @@ export interface HubNeeds {
 
 /** Rows that are proposed: enough to look at; whoever wants all of them says so. */
 const proposedRows = 1000;
-const mostRows = 100_000_000;
+const maxRows = 100_000_000;
 
 /**
  * Asks for a dataset of the Hugging Face hub and downloads its rows; what was downloaded before is opened without the network.
@@ -41,7 +41,7 @@ export async function openHubDataset({ storage, python }: HubNeeds): Promise<vsc
 		prompt: `The rows are downloaded from the Hugging Face Hub to this machine.`,
 		value: String(proposedRows),
 		validateInput: (text) =>
-			/^\d{1,9}$/.test(text.trim()) && Number(text) <= mostRows ? undefined : 'Enter a whole number.',
+			/^\d{1,9}$/.test(text.trim()) && Number(text) <= maxRows ? undefined : 'Enter a whole number.',
 	});
 	if (rows === undefined) return undefined;
 	return download({ id: id.trim(), config: config === '' ? null : config, split }, Number(rows), { storage, python });

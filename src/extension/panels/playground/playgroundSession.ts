@@ -33,7 +33,7 @@ export type AskCommand = Extract<PlaygroundCommand, { type: 'ask' }>;
 export type BranchCommand = Extract<PlaygroundCommand, { type: 'branch' }>;
 type Policies = readonly [ChosenPolicy | null, ChosenPolicy | null];
 
-/** A side of an exchange and what is to be held against what is expected. */
+/** A side of an exchange and what is to be compared with what is expected. */
 export interface ToCheck {
 	readonly side: PlaygroundSide;
 	readonly expected: string;
@@ -127,7 +127,7 @@ export class PlaygroundSession extends Disposable {
 		for (const policy of asked) this.#options.onAsked?.(policy);
 	}
 
-	/** Goes on from another token. Fails as `prefixAt`. */
+	/** Continues from another token. Fails as `prefixAt`. */
 	branch({ exchange: id, side: at, sample, token, text }: BranchCommand): void {
 		if (this.#running !== null) return;
 		const from = exchangeOf(this.#history, id);
@@ -274,7 +274,7 @@ export class PlaygroundSession extends Disposable {
 				state: stopped ? 'stopped' : 'failed',
 				failure: stopped ? null : { ...(failure as Failure).toJSON() },
 				seconds: seconds(),
-				// The text is there already where it was only being checked.
+				// The text already exists where it was only being checked.
 				...(this.#side(id, at)?.state === 'checking' ? {} : { samples: drafts.ended() }),
 			});
 		} finally {

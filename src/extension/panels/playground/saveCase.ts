@@ -21,7 +21,7 @@ export interface SaveCaseAnswers {
 	readonly expect?: number | null;
 }
 
-const mostFiles = 100;
+const maxFiles = 100;
 
 /**
  * *Save as Case*: adds a completion to the labeled cases that *Verify Reward* holds a reward to.
@@ -85,7 +85,7 @@ interface FileChoice extends vscode.QuickPickItem {
 /** Cases that are there, and those of rewards that have none yet. */
 async function caseFiles(files: RewardFileList): Promise<FileChoice[]> {
 	const [found, rewards] = await Promise.all([
-		vscode.workspace.findFiles('**/*.cases.jsonl', elsewhere, mostFiles),
+		vscode.workspace.findFiles('**/*.cases.jsonl', elsewhere, maxFiles),
 		files.files(),
 	]);
 	const there = new Set(found.map(({ fsPath }) => fsPath));

@@ -129,7 +129,7 @@ function readHistory(memory: vscode.Memento): string[] {
 const filters = { csv: { 'Comma-separated values': ['csv'] }, parquet: { Parquet: ['parquet'] } };
 let lastFolder: vscode.Uri | null = null;
 
-/** Where to write: beside what was written last, or in the workspace. null: the person thought better of it. */
+/** Where to write: beside what was written last, or in the workspace. null: the user canceled. */
 async function askPath(name: string, format: TableExport): Promise<string | null> {
 	// The name comes from the webview: a plain file name and nothing else.
 	const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '') || `rollouts.${format}`;

@@ -3,7 +3,7 @@ import type { Event } from '../../../base/event.ts';
 import { Failure } from '../../../base/failure.ts';
 import {
 	type Answer,
-	mostHits,
+	maxHits,
 	type QueryEvent,
 	type QueryRun,
 	type Question,
@@ -53,8 +53,8 @@ export interface QueryPlace {
 
 type Overview = Pick<Extract<QueryEvent, { type: 'overview' }>, 'runs' | 'components' | 'fault' | 'remark'>;
 
-const mostHistory = 50;
-const mostComponents = 500;
+const maxHistory = 50;
+const maxComponents = 500;
 
 /**
  * The host's side of the query view: what it may ask, what it was last told, and what is under way. A view that is hidden and
@@ -174,11 +174,7 @@ export class QuerySession extends Disposable {
 		this.#ask(id, { kind: 'hits', question, hits: [], end: null });
 		try {
 			const end = await this.#work(id, (signal) =>
-				this.#options.rolloutIndex.request(
-					'search',
-					{ search: searchName(id), query, filter, limit: mostHits },
-					signal,
-				),
+				this.#options.rolloutIndex.request('search', { search: searchName(id), query, filter, limit: maxHits }, signal),
 			);
 			this.#settle(id, this.#answer?.kind === 'hits' ? { ...this.#answer, end } : this.#answer);
 			return end;
@@ -216,7 +212,7 @@ export class QuerySession extends Disposable {
 		const sql = question.sql.trim();
 		if (sql === '') return;
 		const { history } = this.#options;
-		history.write([sql, ...history.read().filter((other) => other !== sql)].slice(0, mostHistory));
+		history.write([sql, ...history.read().filter((other) => other !== sql)].slice(0, maxHistory));
 	}
 
 	#takeProgress(progress: IndexProgress): void {
@@ -229,7 +225,7 @@ export class QuerySession extends Disposable {
 	#takeHits({ search, hits, bytes, total }: IndexNews<'hits'>): void {
 		const id = this.#search;
 		if (id === null || search !== searchName(id) || this.#answer?.kind !== 'hits') return;
-		this.#answer = { ...this.#answer, hits: [...this.#answer.hits, ...hits].slice(0, mostHits) };
+		this.#answer = { ...this.#answer, hits: [...this.#answer.hits, ...hits].slice(0, maxHits) };
 		this.#post({ type: 'hits', id, hits, bytes, total });
 	}
 
@@ -275,7 +271,7 @@ export class QuerySession extends Disposable {
 		this.#componentsStale = false;
 		const sql = 'SELECT DISTINCT name FROM reward_components WHERE name IS NOT NULL ORDER BY name';
 		try {
-			const { rows } = await this.#options.rolloutIndex.request('sql', { sql, limit: mostComponents });
+			const { rows } = await this.#options.rolloutIndex.request('sql', { sql, limit: maxComponents });
 			this.#components = rows.flatMap(([name]) => (typeof name === 'string' ? [name] : []));
 		} catch {
 			// Those of before.

@@ -10,7 +10,7 @@ import type { Cell, IndexMethod, IndexParams, IndexResult, ResultTable } from '.
 import { noStep, type RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { RolloutPlace, RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { firstExample } from './behaviourScan.ts';
-import { addToRow, emptyRow, mostListed } from './promptScan.ts';
+import { addToRow, emptyRow, maxListed } from './promptScan.ts';
 import type { ScanCount } from './runScan.ts';
 
 /** The index worker, as far as it is asked here. */
@@ -21,9 +21,9 @@ export interface IndexAnswers {
 }
 
 /** Rollouts of one prompt that are looked up. */
-const mostRollouts = 20_000;
+const maxRollouts = 20_000;
 /** Steps of which examples are read. */
-const mostExamples = 40;
+const maxExamples = 40;
 const columnNames = behaviours.map((behaviour) => behaviour.replaceAll('-', '_'));
 
 /** Whether the index holds a run as it is on disk. */
@@ -115,7 +115,7 @@ export async function indexedPrompt(
 		{
 			filter: { runs: [folder], split: of.split, promptHash: promptHash(of.prompt) },
 			sort: { column: 'step', descending: false },
-			limit: mostRollouts,
+			limit: maxRollouts,
 		},
 		signal,
 	);
@@ -128,7 +128,7 @@ export async function indexedPrompt(
 		(step, rollout) => {
 			const row = groups.get(rollout.group) ?? emptyRow(step, rollout.group);
 			groups.set(rollout.group, row);
-			if (row.index.length < mostListed) addToRow(row, rollout, tags);
+			if (row.index.length < maxListed) addToRow(row, rollout, tags);
 		},
 		() => {
 			for (const row of groups.values()) onRow(row);
@@ -176,13 +176,13 @@ export async function indexedBehaviours(
 	for (const [behaviour, name] of columnNames.entries()) {
 		const having = [...rows.values()].filter((row) => (row.showing[behaviour] ?? 0) > 0).map(({ step }) => step);
 		if (having.length === 0) continue;
-		const every = Math.max(1, Math.ceil(having.length / mostExamples));
+		const every = Math.max(1, Math.ceil(having.length / maxExamples));
 		const steps = having.filter((_, i) => i % every === 0);
 		const examples = await ask(
 			`select step, group_id, "index", file, byte_offset, byte_length, item from rollouts
 			where ${where} and ${name} > 0 and ${place} in (${steps.map((step) => Math.trunc(step)).join(', ')})
 			qualify row_number() over (partition by step order by group_id, "index") = 1 order by step`,
-			mostExamples + 1,
+			maxExamples + 1,
 		);
 		const own: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
 		await readPlaces(

@@ -56,7 +56,7 @@ export interface MicroscopeOptions {
 	readonly tellMs?: number;
 }
 
-const mostTurns = 20_000;
+const maxTurns = 20_000;
 /** From so many steps on a rule suits a text. */
 const fewSteps = 3;
 
@@ -95,10 +95,10 @@ export class Microscope extends Disposable {
 			const line = await this.#options.rollout(placeOf(params));
 			const { completion, parents = null } = line;
 			const messages = hasTurns(completion) ? completion : [];
-			if (messages.length > mostTurns) {
+			if (messages.length > maxTurns) {
 				throw new Failure(
 					'unsupported',
-					`The completion has ${messages.length} messages, more than the ${mostTurns} that can be shown.`,
+					`The completion has ${messages.length} messages, more than the ${maxTurns} that can be shown.`,
 					'Open it as text.',
 				);
 			}

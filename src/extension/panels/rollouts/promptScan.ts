@@ -16,7 +16,7 @@ const longestAnswer = 120;
 /** Of a long completion the answer is at the end. */
 const lookedAt = 4000;
 /** Rollouts of one prompt and step that are listed. */
-export const mostListed = 2000;
+export const maxListed = 2000;
 
 /** What a completion answers, shortened; null: nothing can be read out of it. */
 export function answerOf(completion: RolloutLine['completion'], tags: TraceTags): string | null {
@@ -84,7 +84,7 @@ export async function scanPrompt(
 				row = emptyRow(step, rollout.group);
 				groups.set(rollout.group, row);
 			}
-			if (row.index.length < mostListed) addToRow(row, rollout, tags);
+			if (row.index.length < maxListed) addToRow(row, rollout, tags);
 		},
 		count,
 		signal,

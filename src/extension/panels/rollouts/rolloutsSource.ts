@@ -23,7 +23,7 @@ const keptSteps = 6;
 /** Characters of completions that are sent with a group; what is beyond is sent when it is asked for. */
 const groupBudget = 2_000_000;
 /** A prompt of more messages is shown as one text. */
-const mostPromptTurns = 1000;
+const maxPromptTurns = 1000;
 
 /**
  * Reads the rollouts of one run, whoever wrote it, for the panel. A step is read once, for its index: numbers, and where
@@ -75,7 +75,7 @@ export class RolloutsSource {
 			}
 			if (!first) throw missing(`Step ${step} has no group ${group}.`);
 			const { prompt } = first;
-			const several = typeof prompt !== 'string' && prompt.length > 1 && prompt.length <= mostPromptTurns;
+			const several = typeof prompt !== 'string' && prompt.length > 1 && prompt.length <= maxPromptTurns;
 			const shared = {
 				prompt: messageText(prompt),
 				promptTurns: several ? turnsOf(prompt).map((turn) => ({ ...turn, calls: [...turn.calls] })) : null,

@@ -11,7 +11,7 @@ const known = {
 const looked = 64;
 const longest = 20_000;
 /** Share of completions with a tag from which on a run is taken to ask for it. */
-const leastShare = 0.25;
+const minShare = 0.25;
 
 /**
  * The tags around thinking and answer that the completions of another trainer's run have: nothing tells which template it
@@ -37,7 +37,7 @@ export async function usedTags(content: RunContent): Promise<TraceTags> {
 
 function usedPair(texts: readonly string[], names: readonly string[]): [string, string] | null {
 	let best: string | null = null;
-	let most = Math.max(1, leastShare * texts.length) - 1e-9;
+	let most = Math.max(1, minShare * texts.length) - 1e-9;
 	for (const name of names) {
 		// A closing tag alone is usual: the opening one may be the end of the prompt.
 		const count = texts.filter((text) => text.includes(`</${name}>`)).length;

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Disposable, toDisposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
-import { mostSearchRows, type SearchRow, type StrategiesEvent } from '../../../protocol/strategiesMessages.ts';
+import { maxSearchRows, type SearchRow, type StrategiesEvent } from '../../../protocol/strategiesMessages.ts';
 import type { ComparedProblem, ComparisonResult } from '../../../protocol/strategyComparison.ts';
 import {
 	comparisonFiles,
@@ -99,7 +99,7 @@ export class StrategiesSession extends Disposable {
 		const wanted = [...found.values()]
 			.filter(({ correct }) => which === 'all' || correct === (which === 'right' ? 1 : 0))
 			.sort((a, b) => a.problem - b.problem);
-		const rows = wanted.slice(from, from + mostSearchRows).map((result) => rowOf(result, problems));
+		const rows = wanted.slice(from, from + maxSearchRows).map((result) => rowOf(result, problems));
 		return { rows, total: wanted.length };
 	}
 

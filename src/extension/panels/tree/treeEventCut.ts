@@ -3,10 +3,10 @@ import type { TreeEvent } from '../../../protocol/treeLog.ts';
 /** What is sent of a text at once, in UTF-16 code units; the rest is asked for. */
 export const longestText = 8000;
 const longestWords = 2000;
-const mostListed = 200;
+const maxListed = 200;
 
 const cut = (text: string, longest: number) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
-const cutAll = (texts: readonly string[]) => texts.slice(0, mostListed).map((text) => cut(text, longestWords));
+const cutAll = (texts: readonly string[]) => texts.slice(0, maxListed).map((text) => cut(text, longestWords));
 
 /** A value of a foreign log, at most so long as JSON. */
 function cutValue(value: unknown): unknown {

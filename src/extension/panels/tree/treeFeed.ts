@@ -35,8 +35,8 @@ export interface TreeFeed {
 /** How long lines are decoded in one go, in milliseconds: the editor does not wait for more. */
 const stretchMs = 3;
 const longestLineBytes = 8 << 20;
-const mostEvents = 500_000;
-const mostFaults = 8;
+const maxEvents = 500_000;
+const maxFaults = 8;
 const longestWhole = 4 << 20;
 const markWithin = 200;
 
@@ -47,7 +47,7 @@ const frequent = ['node', 'score', 'select', 'visit'].map((kind) => Buffer.from(
 /** A line that is no longer holds nothing that would have to be cut. */
 const longestPlain = 4000;
 /** Lines that are checked by one call of the parser, and their bytes. */
-const mostPlain = { lines: 200, bytes: 64 << 10 } as const;
+const maxPlain = { lines: 200, bytes: 64 << 10 } as const;
 
 function isPlain(line: Uint8Array): boolean {
 	if (line.length > longestPlain || line.at(-1) !== 0x7d) return false;
@@ -58,7 +58,7 @@ function isPlain(line: Uint8Array): boolean {
 function plainRun(lines: readonly Uint8Array[], from: number): number {
 	let bytes = 0;
 	let at = from;
-	for (; at < lines.length && at - from < mostPlain.lines && bytes < mostPlain.bytes; at++) {
+	for (; at < lines.length && at - from < maxPlain.lines && bytes < maxPlain.bytes; at++) {
 		const line = lines[at] as Uint8Array;
 		if (!isPlain(line)) break;
 		bytes += line.length;
@@ -125,7 +125,7 @@ export class OwnTreeFeed implements TreeFeed {
 
 	async next(): Promise<readonly Uint8Array[] | null | 'replaced'> {
 		if (this.#waiting.length === 0) {
-			if (this.#events >= mostEvents) return null;
+			if (this.#events >= maxEvents) return null;
 			const lines = await this.#tail.read();
 			if (lines === null || lines === 'replaced') return lines;
 			this.#waiting = lines;
@@ -160,9 +160,9 @@ export class OwnTreeFeed implements TreeFeed {
 		}
 		this.#waiting.splice(0, taken);
 		this.#events += events.length;
-		if (this.#events >= mostEvents) {
+		if (this.#events >= maxEvents) {
 			this.#waiting = [];
-			this.#blame(`events after line ${this.#line} are not shown: there are more than ${mostEvents}`);
+			this.#blame(`events after line ${this.#line} are not shown: there are more than ${maxEvents}`);
 		}
 		return events;
 	}
@@ -197,7 +197,7 @@ export class OwnTreeFeed implements TreeFeed {
 	}
 
 	#blame(words: string): void {
-		if (this.#faults.length < mostFaults) this.#faults.push(words);
+		if (this.#faults.length < maxFaults) this.#faults.push(words);
 		else this.#moreFaults++;
 	}
 }
@@ -244,7 +244,7 @@ export class ForeignTreeFeed implements TreeFeed {
 
 	async next(): Promise<readonly Uint8Array[] | null | 'replaced'> {
 		if ((await stampOf(this.#path)) !== this.#stamp) return 'replaced';
-		if (this.#from >= mostEvents) return null;
+		if (this.#from >= maxEvents) return null;
 		const ask = { path: this.#path, tree: this.#tree, from: this.#from, limit: portion };
 		const { events } = await this.#reader.request('treeEvents', ask);
 		if (events.length === 0) return null;

@@ -73,10 +73,10 @@ const stoppedBy =
 		};
 	};
 
-const mostProcesses = 24;
-const mostMemory = 128;
-const mostDisk = 24;
-const mostFile = 8;
+const maxProcesses = 24;
+const maxMemory = 128;
+const maxDisk = 24;
+const maxFile = 8;
 
 export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
@@ -211,31 +211,31 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'fork-bomb',
 		area: 'processes',
 		tried: 'Start 200 processes',
-		expected: `stopped at ${mostProcesses}`,
-		limits: { processes: mostProcesses },
+		expected: `stopped at ${maxProcesses}`,
+		limits: { processes: maxProcesses },
 		alone: true,
 		judge: (said, run) =>
-			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(mostProcesses)(said, run),
+			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(maxProcesses)(said, run),
 	},
 	{
 		id: 'thread-bomb',
 		area: 'processes',
 		tried: 'Start 200 threads',
-		expected: `stopped at ${mostProcesses}`,
-		limits: { processes: mostProcesses },
+		expected: `stopped at ${maxProcesses}`,
+		limits: { processes: maxProcesses },
 		alone: true,
 		judge: (said, run) =>
-			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(mostProcesses)(said, run),
+			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(maxProcesses)(said, run),
 	},
 	{
 		id: 'zombies',
 		area: 'processes',
 		tried: 'Leave 200 zombie processes',
-		expected: `stopped at ${mostProcesses}`,
-		limits: { processes: mostProcesses },
+		expected: `stopped at ${maxProcesses}`,
+		limits: { processes: maxProcesses },
 		alone: true,
 		judge: (said, run) =>
-			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(mostProcesses)(said, run),
+			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(maxProcesses)(said, run),
 	},
 	{
 		id: 'orphans',
@@ -261,19 +261,19 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'memory',
 		area: 'resources',
 		tried: 'Use 1 GB of memory',
-		expected: `stopped at about ${mostMemory} MB`,
-		limits: { memoryMb: mostMemory },
+		expected: `stopped at about ${maxMemory} MB`,
+		limits: { memoryMb: maxMemory },
 		alone: true,
-		judge: atMost(mostMemory * 3),
+		judge: atMost(maxMemory * 3),
 	},
 	{
 		id: 'memory-of-many',
 		area: 'resources',
 		tried: 'Use 1 GB of memory in eight processes',
-		expected: `stopped at about ${mostMemory} MB in all`,
-		limits: { memoryMb: mostMemory },
+		expected: `stopped at about ${maxMemory} MB in all`,
+		limits: { memoryMb: maxMemory },
 		alone: true,
-		judge: atMost(mostMemory * 3),
+		judge: atMost(maxMemory * 3),
 	},
 	{
 		id: 'memory-outside-of-processes',
@@ -285,46 +285,46 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'page-tables',
 		area: 'resources',
 		tried: 'Use 1.2 GB of page tables while hardly any memory is resident',
-		expected: `stopped at about ${mostMemory} MB`,
-		limits: { memoryMb: mostMemory },
+		expected: `stopped at about ${maxMemory} MB`,
+		limits: { memoryMb: maxMemory },
 		alone: true,
-		judge: atMost(mostMemory * 2),
+		judge: atMost(maxMemory * 2),
 	},
 	{
 		id: 'socket-buffers',
 		area: 'resources',
 		tried: 'Fill sockets that nobody reads with 1 GB',
-		expected: `stopped at about ${mostMemory} MB`,
-		limits: { memoryMb: mostMemory },
+		expected: `stopped at about ${maxMemory} MB`,
+		limits: { memoryMb: maxMemory },
 		alone: true,
-		judge: atMost(mostMemory * 2),
+		judge: atMost(maxMemory * 2),
 	},
 	{
 		id: 'pipe-buffers',
 		area: 'resources',
 		tried: 'Fill pipes that nobody reads with 1 GB',
 		expected: 'at most 64 kB each',
-		limits: { memoryMb: mostMemory },
+		limits: { memoryMb: maxMemory },
 		alone: true,
-		judge: atMost(mostMemory),
+		judge: atMost(maxMemory),
 	},
 	{
 		id: 'disk',
 		area: 'resources',
 		tried: 'Fill /tmp, the work folder and /dev/shm with 512 MB',
-		expected: `at most ${mostDisk} MB each`,
-		limits: { diskMb: mostDisk },
+		expected: `at most ${maxDisk} MB each`,
+		limits: { diskMb: maxDisk },
 		alone: true,
-		judge: atMost(mostDisk * 4),
+		judge: atMost(maxDisk * 4),
 	},
 	{
 		id: 'file-size',
 		area: 'resources',
 		tried: 'Write a file of 256 MB',
-		expected: `at most ${mostFile} MB`,
-		limits: { fileMb: mostFile, diskMb: 64 },
+		expected: `at most ${maxFile} MB`,
+		limits: { fileMb: maxFile, diskMb: 64 },
 		alone: true,
-		judge: atMost(mostFile),
+		judge: atMost(maxFile),
 	},
 	{
 		id: 'cpu',

@@ -29,7 +29,7 @@ export class ArrowRows {
 	readonly #size: number;
 	readonly #read: ReadBytes;
 	/** Bytes that the rows of the file may have, decoded, and those that rows before `#counted` have. */
-	readonly #mostDecoded: number;
+	readonly #maxDecoded: number;
 	#decoded = 0;
 	#counted = 0;
 	#messages: Promise<ArrowMessages> | null = null;
@@ -43,10 +43,10 @@ export class ArrowRows {
 	};
 	#dictionaryLeft = dictionaryBytes;
 
-	/** @param mostDecoded bytes that all of its rows may have */
-	constructor(descriptor: number, size: number, mostDecoded = tableBytes(size)) {
+	/** @param maxDecoded bytes that all of its rows may have */
+	constructor(descriptor: number, size: number, maxDecoded = tableBytes(size)) {
 		this.#size = size;
-		this.#mostDecoded = mostDecoded;
+		this.#maxDecoded = maxDecoded;
 		this.#read = async (at, length) => {
 			if (at < 0 || at + length > size) throw new Error(`bytes ${at} to ${at + length} of ${size}`);
 			const bytes = new Uint8Array(length);
@@ -64,7 +64,7 @@ export class ArrowRows {
 		const { fields, batches } = await this.#found();
 		const groups = batches.map(({ rows }) => rows);
 		const rows = groups.reduce((sum, count) => sum + count, 0);
-		if (rows * 8 > this.#mostDecoded) throw new Error(`it claims ${rows} rows, in a file of ${this.#size} bytes`);
+		if (rows * 8 > this.#maxDecoded) throw new Error(`it claims ${rows} rows, in a file of ${this.#size} bytes`);
 		return { groups, rows, columns: fields.map(({ name }) => name) };
 	}
 
@@ -107,8 +107,8 @@ export class ArrowRows {
 		if (to <= this.#counted) return;
 		this.#decoded += (bytes * (to - Math.max(from, this.#counted))) / (to - from);
 		this.#counted = to;
-		if (this.#decoded > this.#mostDecoded) {
-			throw new Error(`its rows decode to more than ${this.#mostDecoded} bytes, from a file of ${this.#size}`);
+		if (this.#decoded > this.#maxDecoded) {
+			throw new Error(`its rows decode to more than ${this.#maxDecoded} bytes, from a file of ${this.#size}`);
 		}
 	}
 

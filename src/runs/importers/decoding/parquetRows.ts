@@ -31,7 +31,7 @@ export class ParquetRows {
 	/** Bytes that may still be decompressed for the request at hand. */
 	#left = 0;
 	/** Bytes that the rows of the file may have, decoded, and those that rows before `#counted` have. */
-	readonly #mostDecoded: number;
+	readonly #maxDecoded: number;
 	#decoded = 0;
 	#counted = 0;
 	#metadata: FileMetaData | null = null;
@@ -39,18 +39,18 @@ export class ParquetRows {
 
 	/**
 	 * @param largest bytes that are decompressed for one request: what a file says of its row groups may be wrong
-	 * @param mostDecoded bytes that all of its rows may have
+	 * @param maxDecoded bytes that all of its rows may have
 	 */
 	constructor(
 		descriptor: number,
 		size: number,
 		largest = largestGroup,
-		mostDecoded = tableBytes(size),
+		maxDecoded = tableBytes(size),
 		atOnce = decodedAtOnce,
 	) {
 		this.#atOnce = atOnce;
-		this.#mostDecoded = mostDecoded;
-		this.#largest = Math.min(largest, this.#mostDecoded);
+		this.#maxDecoded = maxDecoded;
+		this.#largest = Math.min(largest, this.#maxDecoded);
 		this.#compressors = Object.fromEntries(
 			Object.entries(compressors).map(([name, decompress]) => [
 				name,
@@ -132,9 +132,9 @@ export class ParquetRows {
 			if (range.rowStart + i >= this.#counted) {
 				this.#counted = range.rowStart + i + 1;
 				this.#decoded += sizeOf(whole);
-				if (this.#decoded > this.#mostDecoded) {
+				if (this.#decoded > this.#maxDecoded) {
 					throw new Error(
-						`its rows decode to more than ${this.#mostDecoded} bytes, from a file of ${this.#buffer.byteLength}`,
+						`its rows decode to more than ${this.#maxDecoded} bytes, from a file of ${this.#buffer.byteLength}`,
 					);
 				}
 			}

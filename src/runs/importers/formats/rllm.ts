@@ -118,12 +118,12 @@ const mainName = (learnt: unknown): string | null =>
 	(learnt as { readonly main: string | null } | undefined)?.main ?? null;
 
 /** Episodes that are inspected for names. */
-const mostNamed = 16;
+const maxNamed = 16;
 
 async function learnNames(folder: FolderView, evidence: RunEvidence): Promise<{ readonly main: string | null }> {
 	const counts = new Map<string, number>();
 	for (const place of places) {
-		for (const { path } of await folder.some(episodes(place, '{mode}'), mostNamed)) {
+		for (const { path } of await folder.some(episodes(place, '{mode}'), maxNamed)) {
 			const [record] = await evidence.records(path, 'json', 1);
 			const name = textOf(fieldsOf(listOf(fieldsOf(record)?.trajectories)[0])?.name);
 			if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1);

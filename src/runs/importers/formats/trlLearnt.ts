@@ -42,12 +42,12 @@ export interface TrlLearnt {
 }
 
 /** Files of completions that are inspected for weights, and for evaluations; rows of one of them. */
-const mostFiles = 8;
-const mostEvaluations = 200;
-const mostTables = 2000;
-const mostRows = 20_000;
+const maxFiles = 8;
+const maxEvaluations = 200;
+const maxTables = 2000;
+const maxRows = 20_000;
 /** Rows of metrics that are inspected for weights. */
-const mostTotals = 2000;
+const maxTotals = 2000;
 
 export async function learnTrl(folder: FolderView, evidence: RunEvidence): Promise<TrlLearnt> {
 	const lines = await evidence.metrics();
@@ -118,11 +118,11 @@ async function tablesOf(folder: FolderView): Promise<Tables> {
 
 async function rowsOf(path: string, evidence: RunEvidence): Promise<readonly Fields[]> {
 	if (!path.endsWith('.json')) {
-		const records = await evidence.records(path, 'parquet', mostRows);
+		const records = await evidence.records(path, 'parquet', maxRows);
 		return records.map(fieldsOf).filter((row) => row !== null);
 	}
 	const [record] = await evidence.records(path, 'json', 1);
-	return tableRows(record)?.slice(0, mostRows) ?? [];
+	return tableRows(record)?.slice(0, maxRows) ?? [];
 }
 
 /* Weights */
@@ -157,7 +157,7 @@ async function weightsOf(
 }
 
 function loggedTotals(lines: readonly MetricsLine[], names: readonly string[]): RecordedTotal[] {
-	const stride = Math.ceil(lines.length / mostTotals);
+	const stride = Math.ceil(lines.length / maxTotals);
 	return lines.flatMap(({ values }, i) => {
 		if (i % stride !== 0) return [];
 		return ['', 'eval/'].flatMap((prefix) => {
@@ -183,15 +183,15 @@ async function filesOf(
 	evidence: RunEvidence,
 	{ lines, names: known, tables, evaluations }: WeightSources,
 ): Promise<FileEvidence | null> {
-	const parquet = await folder.some(completionsPattern, 4 * mostFiles);
-	const paths = [...parquet.map(({ path }) => path).sort(), ...tables.whole.slice(0, 4 * mostFiles)];
+	const parquet = await folder.some(completionsPattern, 4 * maxFiles);
+	const paths = [...parquet.map(({ path }) => path).sort(), ...tables.whole.slice(0, 4 * maxFiles)];
 	const byStep = new Map(lines.map(({ step, values }) => [step, values]));
 	let names: readonly string[] | null = null;
 	const groups: RecordedGroup[] = [];
 	const totals: RecordedTotal[] = [];
 	let gaps = false;
 	// The first group of what an evaluation left may be cut.
-	for (const path of paths.filter((one) => !evaluations.has(one)).slice(0, mostFiles)) {
+	for (const path of paths.filter((one) => !evaluations.has(one)).slice(0, maxFiles)) {
 		const rows = await rowsOf(path, evidence);
 		const [first] = rows;
 		if (first === undefined || 'reward' in first) continue;
@@ -299,10 +299,10 @@ async function evaluationsOf(
 	const places = await placesOf([...steps.keys()], tables, evidence);
 	let mixed = 0;
 	for (const [i, [step, path]] of places.entries()) {
-		const rows = i < mostEvaluations ? await rowsOf(path, evidence) : [];
+		const rows = i < maxEvaluations ? await rowsOf(path, evidence) : [];
 		const found = evaluationIn(rows, steps.get(step)?.values ?? {}, names);
 		// A file that is missing, or cannot be read, holds nothing to distinguish.
-		if (found === null && (rows.length > 0 || i >= mostEvaluations)) mixed++;
+		if (found === null && (rows.length > 0 || i >= maxEvaluations)) mixed++;
 		evaluations.set(path, found ?? { from: 0, datasets: [] });
 	}
 	const notes =
@@ -323,7 +323,7 @@ async function placesOf(
 	if (tables.whole.length === 0) return steps.map((step) => [step, completionsOf(step)] as const);
 	const evaluated = new Set(steps);
 	const last = new Map<number, string>();
-	for (const path of tables.whole.slice(0, mostTables)) {
+	for (const path of tables.whole.slice(0, maxTables)) {
 		const step = Number((await rowsOf(path, evidence))[0]?.step ?? Number.NaN);
 		if (last.has(step)) evaluated.add(step);
 		last.set(step, path);

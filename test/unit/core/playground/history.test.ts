@@ -9,7 +9,7 @@ import {
 	restoredHistory,
 	savedExchanges,
 } from '../../../../src/core/playground/history.ts';
-import { type Exchange, mostExchanges, type PlaygroundSide } from '../../../../src/protocol/playgroundMessages.ts';
+import { type Exchange, maxExchanges, type PlaygroundSide } from '../../../../src/protocol/playgroundMessages.ts';
 import { exchange, sample, side } from './exchanges.ts';
 
 const asked = (history: History, one: Exchange) => reduceHistory(history, { type: 'asked', exchange: one });
@@ -46,8 +46,8 @@ test('what is being written is neither taken back nor cleared', () => {
 
 test('it stays bounded', () => {
 	let history = emptyHistory;
-	for (let id = 1; id <= mostExchanges + 5; id++) history = asked(history, exchange(id));
-	assert.equal(history.exchanges.length, mostExchanges);
+	for (let id = 1; id <= maxExchanges + 5; id++) history = asked(history, exchange(id));
+	assert.equal(history.exchanges.length, maxExchanges);
 	assert.equal(history.exchanges[0]?.id, 6);
 });
 

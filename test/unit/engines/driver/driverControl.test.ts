@@ -54,7 +54,7 @@ it('pause, policy requests, checkpoint, hyper-parameters and stop over the socke
 	assert.equal(fromStep, at + 1);
 	assert.equal((await readMetrics(run)).at(-1)?.step, at, 'a paused run does not train');
 
-	assert.equal((await client.request('run/resume', {})).status, 'running');
+	assert.equal((await client.request('run/continue', {})).status, 'running');
 	await stepWritten(run, at + 3);
 	const rate = new Map((await readMetrics(run)).map(({ step, values }) => [step, values.learning_rate]));
 	assert.deepEqual([rate.get(at), rate.get(at + 1), rate.get(at + 3)], [1e-3, 5e-4, 5e-4]);
@@ -102,10 +102,10 @@ export const brevity = ({ completion }: { completion: string }) => {
 	const { path } = await client.request('run/checkpoint', {});
 	assert.match(await readFile(join(path, 'state.json'), 'utf8'), /"cursor": 0/);
 	// Still down: it is scored again, and held again.
-	await client.request('run/resume', {});
+	await client.request('run/continue', {});
 	const again = await connectPaused(run);
 	await rm(down);
-	assert.equal((await again.request('run/resume', {})).status, 'running');
+	assert.equal((await again.request('run/continue', {})).status, 'running');
 	await stepWritten(run, 1);
 	// And once more: a stop gives the batch up.
 	await writeFile(down, '');

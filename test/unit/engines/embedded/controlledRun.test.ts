@@ -87,7 +87,7 @@ test('pause, checkpoint, hyper-parameters, policy requests and stop over the soc
 	const event = (await readEvents(run)).find(({ type }) => type === 'hyperparameters');
 	assert.deepEqual(event?.changes, { learning_rate: 5e-4, temperature: 1.5 });
 
-	assert.equal((await client.request('run/resume', {})).status, 'running');
+	assert.equal((await client.request('run/continue', {})).status, 'running');
 	await eventually(async () => (await readMetrics(run)).some(({ step }) => step >= fromStep), 'it goes on');
 	const trained = (await readMetrics(run)).filter(({ step }) => step > 0);
 	const rates = trained.map(({ step, values }) => [step, values.learning_rate] as const);
@@ -122,7 +122,7 @@ test('pausing, sampling and checkpoints on request do not change what a run lear
 			await client.request('run/pause', {});
 			await client.request('policy/generate', { prompts: ['1+2='], n: 4 });
 			await client.request('run/checkpoint', {});
-			await client.request('run/resume', {});
+			await client.request('run/continue', {});
 			disturbed++;
 		}
 	} catch (error) {

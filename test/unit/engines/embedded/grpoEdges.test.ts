@@ -52,7 +52,7 @@ test('a KL term that is switched on by hand takes the same reference after a res
 	const client = await connectRun(run, record, 'test');
 	await client.request('run/pause', {});
 	const { fromStep } = await client.request('run/setHyperparameters', { beta: 0.1 });
-	await client.request('run/resume', {});
+	await client.request('run/continue', {});
 	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > fromStep + 10, 'steps pass');
 	client.dispose();
 	engine.kill('SIGKILL');

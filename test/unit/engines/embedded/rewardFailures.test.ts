@@ -85,7 +85,7 @@ test('a reward that throws on every row pauses the run, and on continue the same
 
 	await writeFile(join(place.folder, 'down'), '0');
 	// Still down: it pauses again, and says so again.
-	await client.request('run/resume', {});
+	await client.request('run/continue', {});
 	await eventually(async () => (await alertsOf(run)).length === 2, 'it pauses again');
 	const again = await connectPaused(run);
 	assert.equal((await readRecord(run)).step, at);
@@ -93,7 +93,7 @@ test('a reward that throws on every row pauses the run, and on continue the same
 	const { path } = await again.request('run/checkpoint', {});
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, at, path);
 	await rm(join(place.folder, 'down'));
-	const running = await again.request('run/resume', {});
+	const running = await again.request('run/continue', {});
 	assert.equal(running.status, 'running');
 	assert.equal(running.pause, undefined);
 	again.dispose();
@@ -138,7 +138,7 @@ test('hyper-parameters that change while a reward is down hold from the batch th
 	const { fromStep } = await client.request('run/setHyperparameters', { temperature: 1.5, learning_rate: 2e-3 });
 	assert.equal(fromStep, (await readRecord(run)).step + 1);
 	await rm(join(place.folder, 'down'));
-	await client.request('run/resume', {});
+	await client.request('run/continue', {});
 	client.dispose();
 	assert.equal((await engine.exit).code, 0);
 	const changed = await readOutcome(run);

@@ -91,7 +91,7 @@ test('a second engine on the same run, and a run that is already there, are refu
 	const { step } = await client.request('run/pause', {});
 	assertRefused(await place.run('--run', run, '--resume'), /is in use by process \d+/);
 	assertRefused(await place.run('--run', run), /is in use by process \d+/);
-	await client.request('run/resume', {});
+	await client.request('run/continue', {});
 	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > step, 'the first one goes on');
 	const stopped = await client.request('run/stop', { checkpoint: true });
 	client.dispose();

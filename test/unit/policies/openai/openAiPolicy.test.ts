@@ -290,7 +290,7 @@ test('a key goes to its server alone, by the name of the policy or by a variable
 	assert.equal(server.requests.at(-1)?.key, 'Bearer secret-3');
 	await assert.rejects(
 		openOpenAiPolicy(specOf(server, { keyVariable: 'MY_KEY' }), { keyVariables: ['MY_KEY'] }),
-		/MY_KEY holds no API key/,
+		/MY_KEY contains no API key/,
 	);
 	const sent = server.requests.length;
 	for (const keyVariables of [[], ['OTHER']]) {

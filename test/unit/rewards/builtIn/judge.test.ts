@@ -237,7 +237,7 @@ describe('a judge that does not answer as asked', () => {
 
 	test('says so when the reply was cut, is not JSON, or is not a chat completion', async () => {
 		const cut = await judgeAt((asked) => chatReply(`VERDICT ${codeOf(asked)}: YES`, { finish: 'length' }));
-		await assert.rejects(cut.judge.score(row('seven'), never), failure(/cut off.*Raise "maxTokens"/));
+		await assert.rejects(cut.judge.score(row('seven'), never), failure(/truncated.*Raise "maxTokens"/));
 		await server?.stop();
 		for (const body of ['<html>', { choices: [] }, { choices: [{ text: 'YES' }] }, []]) {
 			const { judge } = await judgeAt(() => ({ body }));
@@ -436,7 +436,7 @@ describe('the cache of a judge', () => {
 	test('is refused where its path is a file of something else, which stays as it is', async () => {
 		const profile = join(folder, 'profile');
 		writeFileSync(profile, 'export PATH\n');
-		await assert.rejects(JudgeCache.open(profile), failure(/is no cache of a judge/));
+		await assert.rejects(JudgeCache.open(profile), failure(/is not a judge cache/));
 		assert.equal(readFileSync(profile, 'utf8'), 'export PATH\n');
 	});
 

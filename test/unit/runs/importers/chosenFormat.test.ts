@@ -14,12 +14,12 @@ const refused = (message: RegExp, action: RegExp) => (error: unknown) => {
 
 describe('a format that a person names', () => {
 	it('is refused with the names that there are', async () => {
-		const told = refused(/^There is no format "nope"\.$/, /^Name one of reasoning-lab, trl, .*tensorboard\.$/);
+		const told = refused(/^Unknown format "nope"\.$/, /^Use one of reasoning-lab, trl, .*tensorboard\.$/);
 		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'nope' }), told);
 	});
 
 	it('is refused with what the folder can be read as', async () => {
-		const told = refused(/holds no run of verl\. Looked for: /, /^It can be read as TRL \(trl\)/);
+		const told = refused(/does not contain a verl run\. Looked for: /, /^It can be read as TRL \(trl\)/);
 		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'verl' }), told);
 	});
 });

@@ -164,7 +164,7 @@ describe('comparing strategies', () => {
 	});
 
 	test('a folder holds one comparison', async () => {
-		await assert.rejects(compare('whole', { spec: specOf({ samples: 9 }) }), /another specification/);
+		await assert.rejects(compare('whole', { spec: specOf({ samples: 9 }) }), /different specification/);
 		await assert.rejects(
 			compare('whole', { spec: specOf({ seed: 5 }) }),
 			(error: Failure) => error.reason === 'mismatch',

@@ -70,7 +70,7 @@ describe('what a tree file is', () => {
 			);
 			await assert.rejects(
 				readTreeFile(await written(JSON.stringify(value))),
-				fails('unsupported', /Known are .*MathBlackBox/),
+				fails('unsupported', /Supported are .*MathBlackBox/),
 			);
 		}
 		await assert.rejects(readTreeFile(await written('not json {')), fails('corrupt', /is not JSON/));
@@ -83,7 +83,7 @@ describe('what a tree file is', () => {
 		const path = join(folder, 'large.json');
 		await writeFile(path, '[');
 		await truncate(path, largestTreeFile + 1);
-		await assert.rejects(readTreeFile(path), fails('unsupported', /larger than the 64 MiB/));
+		await assert.rejects(readTreeFile(path), fails('unsupported', /larger than the limit of 64 MiB/));
 	});
 
 	it('is no link and no pipe', { skip: process.platform === 'win32' }, async () => {

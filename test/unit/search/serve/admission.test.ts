@@ -16,7 +16,7 @@ test('who is sent away learns when a place is likely: the waiting ones by how lo
 	assert.equal(admission.retryAfter, 30, 'five wait, two at a time, ten seconds each');
 	for (let i = 0; i < 3; i++) void admission.enter(signal).catch(() => undefined);
 	assert.equal(admission.retryAfter, 45);
-	await assert.rejects(admission.enter(signal), /8 wait/);
+	await assert.rejects(admission.enter(signal), /8 are waiting/);
 	admission.close();
 });
 

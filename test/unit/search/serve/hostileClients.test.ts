@@ -421,6 +421,6 @@ describe('ending', () => {
 
 	test('a port that is taken is named', async () => {
 		const { port, reasoner } = await start();
-		await assert.rejects(serveReasoner({ reasoner, port, token: null }), /Port \d+ is taken/);
+		await assert.rejects(serveReasoner({ reasoner, port, token: null }), /Port \d+ is in use/);
 	});
 });

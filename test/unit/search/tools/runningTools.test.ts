@@ -72,7 +72,7 @@ describe('code in the sandbox', () => {
 		const wrong = openTools([{ use: 'code', language: 'python', timeoutSeconds: 5 }], {
 			environment: { REASONING_LAB_SANDBOX: 'magic' },
 		});
-		await assert.rejects(wrong, fails('invalid', /"magic" is not known/));
+		await assert.rejects(wrong, fails('invalid', /Unknown sandbox "magic"/));
 	});
 
 	it('gives what it prints, and its failures as errors', async (t) => {
@@ -188,10 +188,10 @@ describe('search of the web', () => {
 	it('is opened with an address, other tools with what they search, or not at all', async () => {
 		const spec = { use: 'web', timeoutSeconds: 5 } as const;
 		for (const url of ['file:///etc/passwd', 'search', 'https://user:secret@host/']) {
-			await assert.rejects(openTools([{ ...spec, url }]), fails('invalid', /address/), url);
+			await assert.rejects(openTools([{ ...spec, url }]), fails('invalid', /URL/), url);
 		}
-		await assert.rejects(openTools([{ use: 'dataset', file: '/none' }]), fails('missing', /no file \/none/));
-		await assert.rejects(openTools([{ use: 'workspace', folder: '/none' }]), fails('missing', /no folder \/none/));
+		await assert.rejects(openTools([{ use: 'dataset', file: '/none' }]), fails('missing', /\/none does not exist/));
+		await assert.rejects(openTools([{ use: 'workspace', folder: '/none' }]), fails('missing', /\/none does not exist/));
 		const folder = { use: 'workspace', folder: tmpdir() } as const;
 		const names = (await openTools([folder, folder, { use: 'calculator' }]))
 			.bind({ signal: never })

@@ -12,10 +12,10 @@ import { root } from '../../../../scripts/paths.ts';
 const types = (name: string) => join(root, 'test/fixtures/datasets/types', name);
 const bomb = (name: string) => join(root, 'test/fixtures/bombs', `${name}.arrow`);
 
-async function opened(t: TestContext, path: string, mostDecoded?: number): Promise<ArrowRows> {
+async function opened(t: TestContext, path: string, maxDecoded?: number): Promise<ArrowRows> {
 	const file = await open(path, 'r');
 	t.after(() => file.close());
-	return new ArrowRows(file.fd, (await file.stat()).size, mostDecoded);
+	return new ArrowRows(file.fd, (await file.stat()).size, maxDecoded);
 }
 
 async function all(rows: ArrowRows): Promise<unknown[]> {

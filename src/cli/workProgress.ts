@@ -3,7 +3,7 @@ import type { ProblemFault } from '../search/problemSet.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 
 /** Faults that are printed one by one, and milliseconds between two lines of progress. */
-const mostFaults = 5;
+const maxFaults = 5;
 const everyMs = 200;
 
 /** How far long work is. */
@@ -15,13 +15,13 @@ export interface Work {
 }
 
 /** Progress of work on problems: skipped problems, and how many are done. */
-export class WorkTold<P> {
+export class WorkProgress<P> {
 	readonly #output: CliOutput;
 	readonly #noun: string;
 	readonly #workOf: (progress: P) => Work;
 	readonly #words: (progress: P) => string;
 	#faults = 0;
-	#told = Number.NEGATIVE_INFINITY;
+	#drawn = Number.NEGATIVE_INFINITY;
 
 	/**
 	 * @param noun of what is left out: line, question
@@ -37,14 +37,14 @@ export class WorkTold<P> {
 	readonly fault = ({ line, message }: ProblemFault): void => {
 		this.#faults++;
 		this.#output.object({ kind: 'fault', line, message });
-		if (this.#faults > mostFaults) return;
+		if (this.#faults > maxFaults) return;
 		this.#output.line(printable(`Skipped ${this.#noun} ${line}: it ${message}.`));
 	};
 
 	readonly progress = (progress: P): void => {
 		const { done, total, seconds } = this.#workOf(progress);
-		if (performance.now() - this.#told < everyMs && done !== total) return;
-		this.#told = performance.now();
+		if (performance.now() - this.#drawn < everyMs && done !== total) return;
+		this.#drawn = performance.now();
 		this.#output.object({ kind: 'progress', ...progress });
 		if (!this.#output.isTerminal) return;
 		const left = done === 0 || total === null ? '' : `, ${formatClock((seconds / done) * (total - done))} left`;
@@ -53,6 +53,6 @@ export class WorkTold<P> {
 
 	end(): void {
 		if (this.#output.isTerminal) this.#output.draw('\r\x1b[K');
-		if (this.#faults > mostFaults) this.#output.line(`skipped: ${formatCounted(this.#faults, this.#noun)}`);
+		if (this.#faults > maxFaults) this.#output.line(`skipped: ${formatCounted(this.#faults, this.#noun)}`);
 	}
 }
