@@ -30,7 +30,7 @@ test('a dataset is described, its duplicates and what gives a test away are name
 	const clean = await run('check', data, '--prompt', 'question');
 	assert.match(clean.stdout, /^train\.jsonl: 3 rows, 2 distinct, /);
 	assert.match(clean.stdout, /integer 2, text 1/);
-	assert.match(clean.stdout, /The same: 1 group\n {2}rows 1, 2: "How many legs have three cats\?"/);
+	assert.match(clean.stdout, /Exact duplicates: 1 group\n {2}rows 1, 2: "How many legs have three cats\?"/);
 
 	const found = await run('check', data, '--prompt', 'question', '--against', tests).then(
 		() => assert.fail('an overlap ends with a status'),
@@ -137,7 +137,7 @@ test('problems of a task and of a recipe are written as JSONL', async (t) => {
 		assert.equal(answer, String(a + b));
 	}
 	const again = ['export', 'addition', '--rows', '5', '--out', at('a.jsonl')];
-	await assert.rejects(run(...again), { code: 2, stderr: /is there already/ });
+	await assert.rejects(run(...again), { code: 2, stderr: /already exists/ });
 	await run(...again, '--replace', '--part', 'held-out');
 	assert.equal((await lines('a.jsonl')).length, 5);
 	await writeFile(at('data.jsonl'), jsonl(Array.from({ length: 40 }, (_, i) => ({ prompt: `p${i}`, answer: i }))));
@@ -150,5 +150,5 @@ test('problems of a task and of a recipe are written as JSONL', async (t) => {
 	assert.equal(train.length + held.length, 40);
 	assert.equal(new Set([...train, ...held].map(({ prompt }) => prompt)).size, 40);
 	await assert.rejects(run('export', 'nothing', '--out', at('b.jsonl')), { stderr: /neither a task nor a recipe/ });
-	await assert.rejects(run('export', 'addition'), { stderr: /wants a file to write to/ });
+	await assert.rejects(run('export', 'addition'), { stderr: /needs an output file/ });
 });

@@ -22,7 +22,7 @@ test('export writes what is asked for and says what was left out', async (contex
 
 	const again = await run(trl, '--as', 'dpo', '--out', 'pairs.jsonl');
 	assert.equal(again.status, 2);
-	assert.match(again.stderr, /pairs\.jsonl is there already\./);
+	assert.match(again.stderr, /pairs\.jsonl already exists\./);
 
 	const sft = await run(trl, '--as', 'sft', '--best-per-group', '1', '--unique', '--json');
 	assert.equal(sft.status, 0, sft.stderr);
@@ -40,20 +40,20 @@ test('export refuses what it cannot use, in one sentence', async (context) => {
 	for (const [args, reason] of [
 		[[trl], /--as is missing\. Choose one of sft, dpo,/],
 		[[trl, '--as', 'csv'], /--as is "csv"\. Choose one of sft, dpo,/],
-		[[trl, '--as', 'dpo', '--unique'], /--unique is of no use with --as dpo\. It goes with sft\./],
-		[[trl, '--as', 'prm800k', '--correct'], /--correct is of no use with --as prm800k/],
-		[[trl, '--as', 'sft', '--correct', '--wrong'], /cannot be given together/],
+		[[trl, '--as', 'dpo', '--unique'], /--unique does not apply to --as dpo\. It applies to sft\./],
+		[[trl, '--as', 'prm800k', '--correct'], /--correct does not apply to --as prm800k/],
+		[[trl, '--as', 'sft', '--correct', '--wrong'], /cannot be combined/],
 		[[trl, '--as', 'sft', '--steps', '5-2'], /--steps is "5-2"/],
 		[[trl, '--as', 'sft', '--min-reward', 'high'], /--min-reward is "high"/],
 		[[trl, '--as', 'sft', '--perturb', 'shuffle'], /"shuffle" is not a perturbation\. Use one of wrong-answer/],
 		[[trl, '--as', 'sft', '--group', '3'], /--group is "3", not STEP\/GROUP/],
 		[[trl, '--as', 'dpo', '--pairs-per-group', '0'], /--pairs-per-group is 0/],
-		[[trl, '--as', 'dpo', '--form', 'messages'], /--form messages is of no use/],
-		[[trl, '--as', 'sft', '--min-reward', '99', '--out', 'x.jsonl'], /Nothing would be in/],
-		[[trl, '--as', 'trl-stepwise'], /0 labeled rollouts were looked at\. Label steps/],
+		[[trl, '--as', 'dpo', '--form', 'messages'], /--form messages does not apply/],
+		[[trl, '--as', 'sft', '--min-reward', '99', '--out', 'x.jsonl'], /Nothing to write to/],
+		[[trl, '--as', 'trl-stepwise'], /0 labeled rollouts checked\. Label steps/],
 		[[join(prm, 'math-shepherd.jsonl'), '--as', 'sft'], /is a file, and --as sft needs a run/],
 		[['nothing-here', '--as', 'sft'], /There is no run nothing-here/],
-		[[place.folder, '--as', 'sft'], /holds no run\. Looked for/],
+		[[place.folder, '--as', 'sft'], /does not contain a run\. Looked for/],
 	] as const) {
 		const { status, stderr, stdout } = await place.run(context, 'export', ...args);
 		assert.equal(status, 2, `${args.join(' ')}: ${stdout}${stderr}`);

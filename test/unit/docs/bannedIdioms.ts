@@ -27,7 +27,7 @@ export const bannedIdioms: readonly BannedIdiom[] = [
 	idiom('began to work', /\bbegan to work\b/i, 'started working'),
 	idiom('cut off', /\bcut off\b/i, 'truncated'),
 	idiom('broken off', /\b(broken|breaks|broke) off\b/i, 'interrupted, truncated'),
-	idiom('takes up to', /\bmake(s)? it anew\b/i, 'recreate it'),
+	idiom('make anew', /\bmake(s)? it anew\b/i, 'recreate it'),
 	// Who
 	idiom('whoever', /\bwhoever\b/i, 'the caller, anyone who'),
 	idiom("nobody's", /\bnobody's\b/i, 'unused, padding'),

@@ -113,7 +113,7 @@ describe('the data of a reward file', () => {
 		const none = await find(made);
 		assert.equal(none.dataset, null);
 		assert.equal(none.template.name, 'r1');
-		assert.match(none.remarks.join(), /No dataset is known for brevity\.reward\.ts\. Add "\/\/ @dataset .*"/);
+		assert.match(none.remarks.join(), /No dataset found for brevity\.reward\.ts\. Add "\/\/ @dataset .*"/);
 		assert.match((await find(made, { file: made.path('rewards/x.reward.py') })).remarks.join(), /Add "# @dataset/);
 		assert.match((await find(made, { text: '// @dataset' })).remarks.join(), /Line 1: .*names no file/);
 		assert.match(

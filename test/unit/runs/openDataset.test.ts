@@ -145,7 +145,7 @@ test('what save_to_disk wrote is the same problems, and a split of a DatasetDict
 	});
 	await assert.rejects(openTable(join(fixtures, 'dict')), {
 		reason: 'invalid',
-		message: /dict holds several splits \(test, train\)/,
+		message: /dict contains several splits \(test, train\)/,
 		action: /such as dict.test/,
 	});
 	const odd = join(folder, 'odd');
