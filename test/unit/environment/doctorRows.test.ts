@@ -128,7 +128,7 @@ describe('Doctor', () => {
 		const state = { ...healthy.state, outdated: ['trl 1.12.0 -> 1.13.0'] } as DoctorFacts['state'];
 		const found = rows({ state }).get('venv');
 		assert.equal(found?.status, 'warning');
-		assert.match(found?.found ?? '', /made 2026-09-21 by version 0\.1\.0; since then trl 1\.12\.0 -> 1\.13\.0/);
+		assert.match(found?.found ?? '', /created 2026-09-21 by version 0\.1\.0; since then trl 1\.12\.0 -> 1\.13\.0/);
 	});
 
 	const cuda = {
@@ -198,7 +198,7 @@ describe('Doctor', () => {
 		const sandbox = { description: 'podman', gaps: ['a memory limit'] };
 		const found = rows({ sandbox }).get('sandbox');
 		assert.equal(found?.status, 'warning');
-		assert.match(found?.found ?? '', /missing: a limit of memory/);
+		assert.match(found?.found ?? '', /missing: a memory limit/);
 	});
 
 	it('reports in a text that nothing in it can drive', () => {
@@ -213,7 +213,7 @@ describe('Doctor', () => {
 		const text = doctorText(all as never);
 		assert.match(text, /^# PyTorch engine\n\n`torch: 2\.13\.0, but importing it fails/);
 		assert.doesNotMatch(text, /\u202e|\| <img|^[^`]*\[b\]/m);
-		assert.match(doctorSentence({ ...all, rows: [] } as never), /has all it needs/);
+		assert.match(doctorSentence({ ...all, rows: [] } as never), /The PyTorch engine is ready/);
 	});
 });
 

@@ -33,8 +33,8 @@ test('a cluster is not started where something listens, nor at an address of ano
 	assert.equal(await listensAt(address), true);
 	const cluster = new LocalCluster(home);
 	const start = (at: string) => cluster.start({ python: '/nowhere/python', address: at, nodeFolder: null });
-	await assert.rejects(start(address), { reason: 'invalid', message: /listens at/ });
-	await assert.rejects(start('http://ray-head:8265'), { reason: 'invalid', message: /not an address of this machine/ });
+	await assert.rejects(start(address), { reason: 'invalid', message: /is already in use/ });
+	await assert.rejects(start('http://ray-head:8265'), { reason: 'invalid', message: /not an address on this machine/ });
 });
 
 test('what a record names is ended only when it is the process that was started', async (t) => {

@@ -22,7 +22,7 @@ describe('the data of a reward file', () => {
 		for (const [dataset, told] of [
 			[
 				{ preset: 'gsm8k' },
-				/openai\/gsm8k lies on the hub, which only the trainer reads, during a run\. Add "\/\/ @dataset/,
+				/openai\/gsm8k is on the Hub; only the trainer can read it, during a run\. Add "\/\/ @dataset/,
 			],
 			[{ path: 'data/train.jsonl.gz' }, /train\.jsonl\.gz is compressed, which only the trainer reads/],
 		] as const) {
@@ -103,7 +103,7 @@ describe('the data of a reward file', () => {
 		});
 		const data = await find(made);
 		assert.equal(data.recipe?.path, made.path('sums.recipe.json'));
-		assert.deepEqual(data.remarks, ['sums.recipe.json is used; 1 more recipe names the file.']);
+		assert.deepEqual(data.remarks, ['sums.recipe.json is used; 1 more recipe uses the file.']);
 		const chosen = await find(made, { recipe: made.path('a/b/far.recipe.json') });
 		assert.equal(chosen.recipe?.names, true);
 	});
@@ -115,7 +115,7 @@ describe('the data of a reward file', () => {
 		assert.equal(none.template.name, 'r1');
 		assert.match(none.remarks.join(), /No dataset found for brevity\.reward\.ts\. Add "\/\/ @dataset .*"/);
 		assert.match((await find(made, { file: made.path('rewards/x.reward.py') })).remarks.join(), /Add "# @dataset/);
-		assert.match((await find(made, { text: '// @dataset' })).remarks.join(), /Line 1: .*names no file/);
+		assert.match((await find(made, { text: '// @dataset' })).remarks.join(), /Line 1: .*does not name a file/);
 		assert.match(
 			(await find(made, { text: '// @dataset {"task": "addition", "terms": 2}' })).remarks.join(),
 			/no setting "terms"/,
