@@ -71,7 +71,7 @@ export async function writeAdapter(path: string, text: string): Promise<void> {
 		if (Failure.from(error).reason === 'missing') return null;
 		throw Failure.from(error, `Cannot write ${path}`);
 	});
-	if (old !== null && !/^# Made from .* by "reasoning-lab export-reward"/.test(old.toString('utf8'))) {
+	if (old !== null && !/^# (?:Generated|Made) from .* by "reasoning-lab export-reward"/.test(old.toString('utf8'))) {
 		throw new Failure('exists', `${path} exists and is not an adapter.`, 'Choose another file.');
 	}
 	await writeFileAtomic(path, text);

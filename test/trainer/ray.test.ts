@@ -92,5 +92,5 @@ test('what cannot be done there is one sentence, and a lost head ends the run wi
 	const lost = await readRecord(run);
 	assert.equal(lost.status, 'crashed');
 	assert.match(lost.error?.message ?? '', /, so its job .* could not be stopped/);
-	assert.match(lost.error?.action ?? '', /Resume the run/);
+	assert.match(lost.error?.action ?? '', /resume the run to reattach/);
 });

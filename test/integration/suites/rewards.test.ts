@@ -154,7 +154,7 @@ suite('rewards in the editor', () => {
 		await document.save();
 		const [fault] = await until('the fault', () => faults(document.uri).length > 0 && faults(document.uri));
 		assert.match(fault?.message ?? '', /division by zero/);
-		assert.match(fault?.message ?? '', /\(right on row \d+, right answer, and 199 more rows\)/);
+		assert.match(fault?.message ?? '', /\(right on row \d+, correct answer, and 199 more rows\)/);
 		assert.equal(document.getText(fault?.range), 'broken = 1 / len(completions[0:0])');
 		assert.match(inlineLine((await sessionOf(document)).state, 'right')?.text ?? '', /200 errors/);
 

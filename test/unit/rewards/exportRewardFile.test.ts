@@ -107,6 +107,10 @@ test('an adapter replaces an earlier one and nothing else', async () => {
 	await writeAdapter(path, text);
 	await writeAdapter(path, text);
 	assert.equal(await readFile(path, 'utf8'), text);
+	// As version 0.1 began them.
+	await writeFile(path, text.replace('# Generated from', '# Made from'));
+	await writeAdapter(path, text);
+	assert.equal(await readFile(path, 'utf8'), text);
 	await writeFile(path, 'mine');
 	await assert.rejects(writeAdapter(path, text), /is not an adapter/);
 	assert.equal(await readFile(path, 'utf8'), 'mine');

@@ -24,7 +24,7 @@ describe('the data of a reward file', () => {
 				{ preset: 'gsm8k' },
 				/openai\/gsm8k is on the Hub; only the trainer can read it, during a run\. Add "\/\/ @dataset/,
 			],
-			[{ path: 'data/train.jsonl.gz' }, /train\.jsonl\.gz is compressed, which only the trainer reads/],
+			[{ path: 'data/train.jsonl.gz' }, /train\.jsonl\.gz is compressed; only the trainer can read it/],
 		] as const) {
 			const made = await VerifyProject.make(context, { ...project, 'a.recipe.json': recipe({ ...pytorch, dataset }) });
 			const found = await find(made);

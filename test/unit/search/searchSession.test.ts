@@ -57,7 +57,7 @@ describe('a search that writes its log', () => {
 		const policy = { kind: 'scripted', file } as const;
 		await assert.rejects(begin({ policy, strategy: 'nothing' }), {
 			reason: 'invalid',
-			message: /no strategy "nothing"/,
+			message: /Unknown strategy "nothing"/,
 		});
 		await assert.rejects(begin({ policy, strategy: 'best-of-n', params: { n: 0 } }), { reason: 'invalid' });
 		await assert.rejects(

@@ -296,7 +296,7 @@ test('a search that cannot begin says why and what to do', async () => {
 		});
 	await fails({ strategy: 'worst-of-n' }, /Unknown strategy "worst-of-n"\. Choose one of: best-of-n, .*mcts/);
 	await fails({ params: { k: 3 } }, /no parameter "k"\. Parameters: n, weighted, temperature\./);
-	await fails({ params: { n: 0 } }, /The parameters of best-of-n are not right: n must be at least 1\./);
-	await fails({}, /no scorer\. Choose a judge/);
-	await fails({ strategy: 'beam' }, /no scorer that gives them\. Choose a guide/);
+	await fails({ params: { n: 0 } }, /Invalid parameters of best-of-n: n must be at least 1\./);
+	await fails({}, /no scorer is set\. Choose a judge/);
+	await fails({ strategy: 'beam' }, /needs a scorer of steps as its guide.* Choose a guide/);
 });

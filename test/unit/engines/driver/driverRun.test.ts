@@ -171,6 +171,6 @@ it('a damaged checkpoint, a changed recipe and another engine are refused', asyn
 	const other = await place.prepare({ engine: 'embedded' });
 	const refused = await place.run('--run', other);
 	assert.equal(refused.code, 2);
-	assert.match(refused.stderr, /no recipe of the pytorch or ray engine/);
+	assert.match(refused.stderr, /has no recipe for the pytorch or ray engine/);
 	assert.deepEqual(await place.trainers(), []);
 });

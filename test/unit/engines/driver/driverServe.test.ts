@@ -48,7 +48,7 @@ it('a driver that is joined runs as any other; when its trainer vanishes, it end
 	assert.equal((await first.exit).code, 2);
 	const lost = await readRecord(run);
 	assert.equal(lost.status, 'crashed');
-	assert.match(lost.error?.message ?? '', /connection was lost after step 3/);
+	assert.match(lost.error?.message ?? '', /Lost the connection to the trainer after step 3/);
 	assert.equal(lost.attempt, 1);
 
 	const second = place.start('--run', run, '--join', '--resume');

@@ -121,10 +121,10 @@ describe('Rollouts over the link', () => {
 		refused({ numbers: { logprob: base64([1]) } }, /1 values of "logprob" for 2 tokens/);
 		refused({ numbers: { ...told.numbers, entropy: base64([1, 2, 3]) } }, /3 values of "entropy" for 2 tokens/);
 		refused({ numbers: { logprob: '?'.repeat(11) } }, /"logprob"/);
-		refused({ text: base64([1]) }, /"text" of 1 tokens/);
+		refused({ text: base64([1]) }, /1 values of "text" for 2 tokens/);
 		refused({ pieces: ['a'] }, /has no text/);
 		assert.throws(() => rolloutsFile([{ lines: [line(0, 1e15)], tokens: told }]), /for 1000000000000000 tokens/);
-		assert.throws(() => rolloutsFile([{ lines }]), /are not told/);
-		assert.throws(() => rolloutsFile([{ lines }]), /broke the contract/);
+		assert.throws(() => rolloutsFile([{ lines }]), /have no token data/);
+		assert.throws(() => rolloutsFile([{ lines }]), /violated the protocol/);
 	});
 });

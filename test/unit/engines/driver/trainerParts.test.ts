@@ -31,9 +31,9 @@ it('messages pass the guard however they are cut; what is too long or no message
 	const text = message('{"a":1}') + message('x'.repeat(100)) + message('') + message('Content-Length: 999\r\n\r\n');
 	for (const portion of [1, 2, 3, 7, 64, 1000]) {
 		assert.equal(await through(text, portion), text);
-		assert.match(await refusal(message('ok') + message('x'.repeat(101)), portion), /101 bytes; up to 100/);
+		assert.match(await refusal(message('ok') + message('x'.repeat(101)), portion), /101 bytes; the maximum is 100/);
 		assert.match(await refusal('Content-Lenght: 3\r\n\r\nabc', portion), /without a length/);
-		assert.match(await refusal('no message '.repeat(1000), portion), /no message/);
+		assert.match(await refusal('no message '.repeat(1000), portion), /invalid message/);
 	}
 });
 

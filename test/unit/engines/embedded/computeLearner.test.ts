@@ -315,5 +315,5 @@ test('a device that is missing gives the processor and says why', async () => {
 	await policy.dispose();
 	assert.equal(policy.execution.provider, 'cpu');
 	assert.equal(policy.execution.tried[0]?.provider, missing);
-	assert.match(policy.execution.tried[0]?.error ?? '', /does not have it/);
+	assert.match(policy.execution.tried[0]?.error ?? '', /does not include it/);
 });

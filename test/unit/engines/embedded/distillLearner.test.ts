@@ -34,7 +34,7 @@ test('a student of other sizes comes to say what its teacher does, bit for bit w
 			},
 		});
 		await assert.rejects(learner.sample({ ...request, of: 'teacher' }), (error: Failure) => error.reason === 'missing');
-		assert.throws(() => learner.setTeacher({ ...larger, vocabulary: 9 }, new Float32Array(1)), /does not fit/);
+		assert.throws(() => learner.setTeacher({ ...larger, vocabulary: 9 }, new Float32Array(1)), /does not match/);
 		// Another one before: its weights must not be taken for the next one's.
 		learner.setTeacher(tinyShape, sure(tinyShape, 5));
 		const other = await learner.sample({ ...request, of: 'teacher' });

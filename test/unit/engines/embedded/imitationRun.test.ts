@@ -78,7 +78,7 @@ test('data that cannot be imitated is refused with its place', async () => {
 		/bad\.jsonl, line 2, has no column "completion"/,
 	);
 	const long = { ...rows[0], completion: 'so '.repeat(20) };
-	await refused(lines([long]), { type: 'sft' }, /no completion to learn from: all 1 are longer/);
+	await refused(lines([long]), { type: 'sft' }, /no usable completion: all 1 are longer/);
 	await refused(
 		lines(rows),
 		{ type: 'distill', minReward: 9 },
@@ -136,5 +136,5 @@ test('a student learns from the logits of a teacher, and says when it is the lar
 	const model2 = { path: (await listCheckpoints(student)).at(-1)?.path as string };
 	const mixed = await place.prepare({ ...recipe, model: model2, stages: [stage] });
 	assert.equal((await place.run('--run', mixed)).code, 2);
-	assert.match((await readRecord(mixed)).error?.message ?? '', /another vocabulary than the student: token \d+ is/);
+	assert.match((await readRecord(mixed)).error?.message ?? '', /differs from that of the student: token \d+ is/);
 });

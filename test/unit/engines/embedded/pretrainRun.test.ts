@@ -68,7 +68,7 @@ test('worked solutions alone are enough, and a dataset without texts says what i
 	);
 	const unworked = await place.prepare({ ...tinyRecipe, dataset: { path: 'rows.jsonl' }, stages: [stage] });
 	assert.equal((await place.run('--run', unworked)).code, 2);
-	assert.match((await readRecord(unworked)).error?.message ?? '', /no worked solutions, which the pretrain stage/);
+	assert.match((await readRecord(unworked)).error?.message ?? '', /has no worked solutions for the pretrain stage/);
 	const without = { ...stage, steps: 2, workedShare: 0, corpus };
 	const run = await place.prepare({ ...tinyRecipe, dataset: { path: 'rows.jsonl' }, stages: [without] });
 	const outcome = await place.run('--run', run);

@@ -197,8 +197,8 @@ describe("a judged text that tries to be the judge's voice", () => {
 describe('a judge that does not answer as asked', () => {
 	const replies: [content: (code: string) => string | null, pattern: RegExp][] = [
 		[() => 'YES', /no verdict/],
-		[() => '', /said nothing/],
-		[() => null, /said nothing/],
+		[() => '', /empty reply/],
+		[() => null, /empty reply/],
 		[(code) => `VERDICT ${code}: MAYBE`, /neither YES nor NO: MAYBE/],
 		[(code) => `VERDICT ${code}:`, /neither YES nor NO/],
 		[(code) => `VERDICT ${code}: YES\nVERDICT ${code}: NO`, /several conflicting verdicts/],
@@ -230,7 +230,7 @@ describe('a judge that does not answer as asked', () => {
 	test('has its scores checked against the scale', async () => {
 		for (const score of ['11', '-1', 'ten', '1e9', '7/10', 'NaN']) {
 			const { judge } = await judgeAt(say(score), { verdict: 'score' });
-			await assert.rejects(judge.score(row('seven'), never), failure(/no number from 0 to 10/), score);
+			await assert.rejects(judge.score(row('seven'), never), failure(/is not a number from 0 to 10/), score);
 			await server?.stop();
 		}
 	});
@@ -288,8 +288,8 @@ describe('a server that has trouble', () => {
 		for (const [status, pattern] of [
 			[400, /answered 400/],
 			[401, /refused.*Set the API key/],
-			[404, /answered 404.*Correct "url"/],
-			[302, /leads elsewhere/],
+			[404, /answered 404.*Fix "url"/],
+			[302, /redirects elsewhere/],
 		] as const) {
 			const { judge, asked } = await judgeAt(() => ({ status, headers: { location: 'http://127.0.0.1:9/' } }));
 			await assert.rejects(judge.score(row('seven'), never), failure(pattern));
@@ -351,7 +351,7 @@ describe('API keys', () => {
 		const { judge, logs } = await judgeAt(() => ({ status: 401, body: { error: 'wrong key' } }), {}, { keys });
 		keys[server?.origin as string] = 'very-secret';
 		await assert.rejects(judge.score(row('seven'), never), (error: Failure) => {
-			assert.match(error.toString(), /refused the request \(401\): wrong key\. Correct its API key/);
+			assert.match(error.toString(), /refused the request \(401\): wrong key\. Fix its API key/);
 			assert.doesNotMatch(JSON.stringify([error.toString(), error.stack, logs]), /very-secret/);
 			return true;
 		});
@@ -441,6 +441,6 @@ describe('the cache of a judge', () => {
 	});
 
 	test('is refused where its path is no regular file', async () => {
-		await assert.rejects(JudgeCache.open(folder), /no regular file|directory/);
+		await assert.rejects(JudgeCache.open(folder), /not a regular file|directory/);
 	});
 });

@@ -27,8 +27,8 @@ describe('the report of several runs', () => {
 			['Side by side', 'torch stages', 'trl-run'],
 		);
 		const text = reportMarkdown(document);
-		assert.match(text, /\| torch stages \| pytorch \| finished \|.*\| 18 of at most 18 \| 0\.000 \(/);
-		assert.match(text, /\| trl-run \| TRL \| finished \|.*\| 30 of at most 30 \| – \|/);
+		assert.match(text, /\| torch stages \| pytorch \| finished \|.*\| 18 \/ 18 \| 0\.000 \(/);
+		assert.match(text, /\| trl-run \| TRL \| finished \|.*\| 30 \/ 30 \| – \|/);
 		assert.match(text, /Without a recipe: trl-run\./);
 		assert.match(text, /\| TRL \| finished \| – \| – \|/, 'a copy does not say when its run began');
 		assert.match(reportHtml(document), /Results by stage/);
@@ -44,7 +44,7 @@ describe('the report of several runs', () => {
 		);
 		const text = reportMarkdown(document);
 		assert.match(text, /\| stages\\?\[0\\?\]\.learning\\?_rate \| 0\.00001 \| 0\.001 \|/);
-		assert.match(text, /2 keys of the recipes are the same\./);
+		assert.match(text, /2 recipe keys are the same in all runs\./);
 		const same = runsReport([madeRun(), madeRun()], 0).sections.map(({ title }) => title);
 		assert.deepEqual(same.slice(1), ['tiny (1)', 'tiny (2)']);
 	});

@@ -234,7 +234,7 @@ describe('comparing strategies', () => {
 	test('what cannot be compared is said before anything is made', async () => {
 		const refused: [Partial<ComparisonSpecInput>, RegExp][] = [
 			[{ problems: { from: 'file', path: 'nothing.jsonl' } }, /nothing\.jsonl/],
-			[{ strategies: [{ strategy: 'magic' }] }, /no strategy "magic"/],
+			[{ strategies: [{ strategy: 'magic' }] }, /Unknown strategy "magic"/],
 			[{ policy: { kind: 'scripted', file: 'nobody.jsonl' } }, /nobody\.jsonl/],
 		];
 		for (const [more, message] of refused) await assert.rejects(compare('refused', { spec: specOf(more) }), message);

@@ -69,7 +69,7 @@ test('what goes wrong is one sentence with what to do', async (context) => {
 			'unavailable',
 			/RuntimeError: no agent/,
 		],
-		[(_, r) => r.end('<html>'), 'unavailable', /no JSON/],
+		[(_, r) => r.end('<html>'), 'unavailable', /not JSON/],
 		[(_, r) => r.end('{"version": 1}'), 'version', /Jobs API/],
 		[(_, r) => r.destroy(), 'unavailable', /connection was lost/],
 	];
