@@ -50,7 +50,7 @@ test('the playground asks a run’s checkpoint, branches at a token, compares, s
 		await answered(1);
 		await finished();
 		await view
-			.locator('.badge', { hasText: /Right|Wrong/ })
+			.locator('.badge', { hasText: /Correct|Incorrect/ })
 			.first()
 			.waitFor();
 		assert.match(await view.locator('.rewards').first().innerText(), /accuracy [01][\s\S]*format/);
@@ -82,7 +82,7 @@ test('the playground asks a run’s checkpoint, branches at a token, compares, s
 		await view.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');
 		await answered(3);
 		await waitUntil(
-			async () => (await view.locator('.badge', { hasText: /Right|Wrong/ }).count()) === 2,
+			async () => (await view.locator('.badge', { hasText: /Correct|Incorrect/ }).count()) === 2,
 			'both are checked',
 		);
 		await workbench.screenshot('playground-compare');
@@ -92,7 +92,7 @@ test('the playground asks a run’s checkpoint, branches at a token, compares, s
 	await step('a completion becomes a case that verification reads', async () => {
 		await button('Save as Case').first().click();
 		await workbench.asked('Save as Case (1/2)');
-		await workbench.pick('Right');
+		await workbench.pick(/^Correct/);
 		await workbench.asked('Save as Case (2/2)');
 		await workbench.pick('brief.cases.jsonl');
 		const file = join(lab.workspace, 'brief.cases.jsonl');

@@ -126,7 +126,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await problem.first().waitFor();
 		assert.match(
 			await problem.first().innerText(),
-			/TypeError: .*\(steps on row \d+, right answer, and \d+ more rows\)/,
+			/TypeError: .*\(steps on row \d+, correct answer, and \d+ more rows\)/,
 		);
 		await workbench.screenshot('rewards-broken');
 		await steps.setLine(line, 'return )');

@@ -73,10 +73,10 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		await workbench.pick('A script...');
 		await workbench.fileDialog(played, 'pupil.json', 'OK');
 		await workbench.asked('strategy');
-		await workbench.pick('Monte-Carlo tree search');
+		await workbench.pick('Monte Carlo Tree Search');
 		await workbench.asked('parameters of');
 		await workbench.screenshot('search-params');
-		await workbench.pick('Go on with these');
+		await workbench.pick('Continue with these');
 		await workbench.asked(/(step|answer) scorer/);
 		await workbench.quickInput().fill('accuracy');
 		await workbench.pick('accuracy');
@@ -138,7 +138,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 
 	await step('two strategies are compared on the dataset, and a point opens its trees', async () => {
 		await workbench.command('Compare Strategies');
-		await workbench.pick('A new comparison');
+		await workbench.pick('New comparison');
 		await workbench.asked('Compare Strategies: policy');
 		await workbench.pick('A script...');
 		await workbench.fileDialog(quick, 'quick.json', 'OK');
@@ -159,7 +159,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		assert.deepEqual(await violations(frame), []);
 		const row = frame
 			.getByRole('table')
-			.getByRole('button', { name: /Monte-Carlo|mcts/i })
+			.getByRole('button', { name: /Monte Carlo|mcts/i })
 			.first();
 		await row.click();
 		await workbench.screenshot('strategies-point');

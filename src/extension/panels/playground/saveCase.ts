@@ -62,8 +62,8 @@ export async function saveCase(
 async function askExpectation({ check }: PlaygroundSample): Promise<number | null | undefined> {
 	const correct = check?.correct ?? null;
 	const choices = [
-		{ label: '$(check) Right', description: 'the reward should be 1', expect: 1 },
-		{ label: '$(close) Wrong', description: 'the reward should be 0', expect: 0 },
+		{ label: '$(check) Correct', description: 'the reward should be 1', expect: 1 },
+		{ label: '$(close) Incorrect', description: 'the reward should be 0', expect: 0 },
 		{ label: '$(circle-slash) No value', description: 'the reward should not apply (null)', expect: null },
 	];
 	const found = correct === null ? -1 : choices.findIndex(({ expect }) => expect === (correct ? 1 : 0));
