@@ -91,7 +91,7 @@ test('runs that finish, crash and go wrong', { skip }, async (t) => {
 		const tight = () => lab.runs().find((folder) => basename(folder).startsWith('tight')) ?? '';
 
 		await step('it is said once, quietly, with what it is', async () => {
-			const said = workbench.announcements().filter({ hasText: /tight: .*(cut off|dead)/ });
+			const said = workbench.announcements().filter({ hasText: /tight: .*(truncated|dead)/ });
 			await said.first().waitFor({ state: 'attached' });
 			const stop = await lab.cli('stop', tight());
 			assert.equal(stop.code, 0, stop.stderr);
@@ -154,7 +154,7 @@ test('runs that finish, crash and go wrong', { skip }, async (t) => {
 			assert.equal(
 				await workbench
 					.announcements()
-					.filter({ hasText: /tight: .*(cut off|dead)/ })
+					.filter({ hasText: /tight: .*(truncated|dead)/ })
 					.count(),
 				0,
 			);

@@ -369,7 +369,7 @@ class TestBadInput:
 
     def test_pairs_of_equals(self, tmp_path: Path, new_model: Json) -> None:
         files = self.write(tmp_path, [{"prompt": "1+1=", "chosen": "2", "rejected": "2"}] * 3)
-        self.fault(make_recipe([stage_of("dpo", 2, files)]), new_model, "are the same")
+        self.fault(make_recipe([stage_of("dpo", 2, files)]), new_model, "are identical")
 
     def test_labels(self, tmp_path: Path, new_model: Json) -> None:
         recipe = make_recipe([stage_of("process-reward-model", 2, {"pairs": "", "teacher": "", "steps": ""})])
@@ -450,8 +450,8 @@ class TestOptions:
         for name, value, words in (
             ("assistant_only_loss", "yes", "must be true or false, not 'yes'"),
             ("neftune_noise_alpha", True, "must be a number or null, not true"),
-            ("dataloader_num_workers", 1.5, "must be an integer, not 1.5"),
-            ("dataset_text_field", 3, "must be a string, not 3"),
+            ("dataloader_num_workers", 1.5, "must be a whole number, not 1.5"),
+            ("dataset_text_field", 3, "must be a text, not 3"),
         ):
             with fails("invalid", f'"{name}"', words):
                 trainer_options(SFTConfig, {name: value}, {}, self.WHERE)

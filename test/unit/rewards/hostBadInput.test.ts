@@ -103,7 +103,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		python: 'os.abort()',
 		node: 'process.abort();',
 		kind: 'exited',
-		message: /ended by SIGABRT/,
+		message: /killed by SIGABRT/,
 		pythonLine: null,
 		nodeLine: null,
 	},
@@ -504,7 +504,7 @@ describe('a program that is not there', () => {
 			const runner = await openReward(hosts, folder, name, text);
 			await assert.rejects(runner.describe(), {
 				reason: 'unavailable',
-				message: new RegExp(`^${name} needs .* or newer: The program ${nowhere} cannot be started\\.$`),
+				message: new RegExp(`^${name} needs .* or newer: Cannot start the program ${nowhere}\\.$`),
 				action: /reasoningLab\./,
 			});
 			await assert.rejects(runner.score('f', rowsOf(1)), { reason: 'unavailable' });
