@@ -66,7 +66,7 @@ describe('looking at a Python', { skip }, () => {
 		assert.equal(probe.torch, null);
 		assert.deepEqual(probe.imports.torch?.error, 'SystemExit: no driver');
 		if (process.platform !== 'win32') assert.match(probe.imports.trl?.error ?? '', /^its process ended \(signal 11\)/);
-		assert.equal(probe.imports.vllm?.error, 'longer than 10 s');
+		assert.equal(probe.imports.vllm?.error, 'timed out after 10 s');
 		assert.match(probe.imports.ray?.error ?? '', /^its process ended \(status 7\)/);
 		assert.equal(probe.imports.bitsandbytes?.error, 'OSError: libnvJitLink.so is missing');
 		assert.equal(probe.imports.peft?.ok, true);
@@ -117,7 +117,7 @@ describe('looking at a Python', { skip }, () => {
 		await assert.rejects(probePython(process.execPath), { reason: 'unavailable', message: /is not a working Python/ });
 		await assert.rejects(probePython(join(folder, 'nothing')), {
 			reason: 'unavailable',
-			message: /could not be started/,
+			message: /Cannot start/,
 		});
 	});
 
@@ -129,7 +129,7 @@ describe('looking at a Python', { skip }, () => {
 		assert.match(of('torch')?.found ?? '', /^2\.5\.0; the trainer needs >=2\.6$/);
 		assert.match(of('trl')?.found ?? '', /importing it fails: ModuleNotFoundError: No module named 'torchvision'/);
 		assert.equal(of('datasets')?.found, 'not installed');
-		assert.match(of('accelerator')?.found ?? '', /processor \(2 threads\)|but there is/);
+		assert.match(of('accelerator')?.found ?? '', /CPU \(2 threads\)|but there is/);
 	});
 });
 

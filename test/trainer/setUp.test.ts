@@ -215,7 +215,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		await closed;
 		assert.deepEqual(await environments(setup.folder), []);
 		const log = await newestLog(setup.folder);
-		assert.match(log, /Cancelled\.\n$/);
+		assert.match(log, /Canceled\.\n$/);
 		assert.doesNotMatch(log, /secret/);
 	});
 

@@ -125,7 +125,7 @@ test('a reward that cannot be loaded fails, and bad usage is told from it', limi
 	const fine = 'rewards/fine.reward.ts';
 	const usages: [string[], RegExp][] = [
 		[[], /needs a reward file/],
-		[['rewards/gone.reward.ts'], /no reward file/],
+		[['rewards/gone.reward.ts'], /does not exist/],
 		[['data/train.jsonl'], /is not a reward file/],
 		[[fine, '--rows', 'many'], /--rows/],
 		[[fine, '--rows', '0'], /--rows/],

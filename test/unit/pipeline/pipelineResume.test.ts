@@ -47,7 +47,7 @@ test('a file that was changed by hand is named, and accepted only when that is a
 	await writeFile(path, `${await readFile(path, 'utf8')}\n`);
 	await assert.rejects(place.resume(folder), {
 		reason: 'mismatch',
-		message: /cold\/checkpoints\/step_000002, which the stage "cold" has made, was changed since/,
+		message: /cold\/checkpoints\/step_000002, an output of the stage "cold", has changed since/,
 		action: /--accept-changes/,
 	});
 	assert.deepEqual(await readPipeline(folder), record);
@@ -134,7 +134,7 @@ describe('a stage that fails', () => {
 		const search = { name: 'solve', type: 'search', from: 'cold', problems: 2, keep: 'correct', params: { n: 1 } };
 		const { folder, record } = await place.run([untrained, search]);
 		assert.deepEqual([record.status, ...states(record)], ['failed', 'cold finished', 'solve failed']);
-		assert.match(record.error?.message ?? '', /"solve" has kept no completions/);
+		assert.match(record.error?.message ?? '', /"solve" kept no completions/);
 		const all = await place.resumed(folder, { recipe: await place.write([untrained, { ...search, keep: 'all' }]) });
 		assert.equal(all.status, 'finished', all.error?.message);
 	});

@@ -170,7 +170,7 @@ test('a run whose copies were changed is not resumed', async () => {
 	const helpers = join(run, 'rewards/helpers.py');
 	const text = await readFile(helpers, 'utf8');
 	await writeFile(helpers, text.replace('3.0', '4.0'));
-	assertRefused(await place.run('--run', run, '--resume'), /helpers\.py has changed since the run began\. Put it back/);
+	assertRefused(await place.run('--run', run, '--resume'), /helpers\.py has changed since the run started\. Restore it/);
 	// Nor with a list that was changed to fit.
 	const path = join(run, 'recipe.json');
 	const recipeText = await readFile(path, 'utf8');
@@ -241,7 +241,7 @@ test('a name that is not in the file, a reward listed twice and a missing column
 	});
 	const attempt = async (...rewards: object[]) => place.run('--run', await place.prepare(rewardRecipe(rewards)));
 	const unknown = await attempt({ file: 'x.reward.ts', name: 'three' });
-	assertRefused(unknown, /x\.reward\.ts has no reward "three"; it has one, two\. Correct "name"/);
+	assertRefused(unknown, /x\.reward\.ts has no reward "three"; it has one, two\. Fix "name"/);
 	const twice = await attempt({ file: 'x.reward.ts' }, { file: 'x.reward.ts', name: 'two' });
 	assertRefused(twice, /The reward "two" of .* is listed twice/);
 	assertRefused(await attempt({ file: 'y.reward.py' }), /no column 'solution'/);
@@ -253,7 +253,7 @@ test('an interpreter that is not there refuses the run with what to do', async (
 	await writeFiles(place, { 'y.reward.py': 'def f(completions, **kwargs):\n    return [0.0] * len(completions)' });
 	const run = await place.prepare(rewardRecipe([{ file: 'y.reward.py' }]));
 	place.environment.REASONING_LAB_PYTHON = join(place.folder, 'no-python');
-	assertRefused(await place.run('--run', run), /no-python.*Install it, or name it/s);
+	assertRefused(await place.run('--run', run), /no-python.*Install it, or set/s);
 	assert.equal((await readRecord(run)).error?.reason, 'unavailable');
 });
 
