@@ -108,7 +108,7 @@ test('a detached run is stopped, resumed in place, and ended at once', limit, as
 	const ended = await place.run(context, 'stop', run, '--now', '--json');
 	assert.deepEqual([ended.status, objects(ended.stdout)[0]?.status], [0, 'crashed']);
 	const idle = await place.run(context, 'stop', run);
-	assert.deepEqual([idle.status, /does not run: it is crashed/.test(idle.stdout)], [0, true]);
+	assert.deepEqual([idle.status, /is not running: it is crashed/.test(idle.stdout)], [0, true]);
 });
 
 test('Ctrl+C stops with a checkpoint, twice ends at once', {

@@ -60,7 +60,7 @@ test('a file that was changed by hand is named, and accepted only when that is a
 	await rm(path);
 	await assert.rejects(place.resume(folder), { reason: 'mismatch' });
 	await rm(join(folder, 'cold', 'checkpoints'), { recursive: true });
-	await assert.rejects(place.resume(folder), { reason: 'mismatch', message: /is gone/ });
+	await assert.rejects(place.resume(folder), { reason: 'mismatch', message: /is missing/ });
 	const remade = await place.resumed(folder, { acceptChanges: true });
 	assert.deepEqual(states(remade), ['cold finished', 'rl finished']);
 	assert.deepEqual(made(remade, 'rl'), made(record, 'rl'));
