@@ -82,7 +82,7 @@ test('query refuses what writes and what is no folder of runs, with status 2', a
 	await writeFile(join(place.folder, 'run', 'run.json'), '{');
 	const broken = await place.run(context, 'query', 'run', 'select count(*) from rollouts');
 	assert.equal(broken.status, 1);
-	assert.match(broken.stderr, /could not be read/);
+	assert.match(broken.stderr, /Cannot read/);
 });
 
 test('tables line up, and nothing in a cell drives a terminal', () => {

@@ -30,7 +30,7 @@ describe('reasoning-lab sandbox-check', () => {
 		assert.equal(status, 0, stdout);
 		assert.match(lines[0] ?? '', /^bubblewrap: no network/);
 		for (const { id } of escapeAttempts) assert.match(stdout, new RegExp(`^ {2}${id} +(held|skipped) `, 'm'));
-		assert.match(lines.at(-1) ?? '', /^\d+ held, 0 did not/);
+		assert.match(lines.at(-1) ?? '', /^\d+ blocked, 0 not blocked/);
 		assert.deepEqual(readdirSync(folder), []);
 	});
 

@@ -67,7 +67,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 		await lab('resume', run, '--detach');
 		await stepWritten(run, (await readRecord(run)).step + 1);
 		await stop();
-		assert.match(await lab('stop', run), /does not run: it is stopped/);
+		assert.match(await lab('stop', run), /is not running: it is stopped/);
 		await assertReleased(run);
 		await lab('resume', run, '--detach');
 		await stepWritten(run, (await readRecord(run)).step + 1);

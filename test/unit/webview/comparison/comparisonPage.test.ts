@@ -145,7 +145,7 @@ test('held-out accuracy is compared problem by problem', options, async (t) => {
 		/Better[\s\S]*points[\s\S]*p < 0\.001[\s\S]*exact McNemar: \d+ problems won, \d+ lost; 60 problems in both/,
 	);
 	assert.match(rows[2] ?? '', /sign-flip test: \d+ problems gained, \d+ lost; 60 problems in both/);
-	assert.match(rows[3] ?? '', /Not paired: The two were tried on different problems/);
+	assert.match(rows[3] ?? '', /Not paired: The two were evaluated on different problems/);
 	assert.match(rows[4] ?? '', /Not evaluated/);
 	await page.getByRole('combobox', { name: 'Baseline', exact: true }).click();
 	await page.getByRole('option', { name: 'higher clip' }).click();

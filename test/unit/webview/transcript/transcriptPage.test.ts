@@ -62,7 +62,7 @@ test('its faults are listed and lead to their messages', options, async (t) => {
 		/^ReviseAnswer failed$/,
 		/^The retry of ReviseAnswer changed nothing$/,
 		/^ReviseAnswer lacks reflection and search_queries$/,
-		/do not support what they are cited for$/,
+		/do not support the claim$/,
 		/^ReviseAnswer has no result$/,
 	]) {
 		assert.ok(
@@ -123,7 +123,7 @@ test('a file that grows is followed, and what is open stays open', options, asyn
 	await session.refresh();
 	await page.waitForSelector('[data-message="2"]');
 	assert.ok(await page.locator('[data-message="0"].open').isVisible());
-	assert.match(await page.locator('.faults').innerText(), /Line 4.*torn/);
+	assert.match(await page.locator('.faults').innerText(), /Line 4.*incomplete/);
 	await appendFile(file, 'stant","content":"Four"}\n');
 	await session.refresh();
 	await page.waitForSelector('[data-message="3"]');
