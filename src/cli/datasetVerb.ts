@@ -89,7 +89,9 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 		...(usual && columns.preset === null ? [] : because.map((reason) => `  ${reason}`)),
 		...(facts.prompt === null ? [] : [`  prompt    ${lengths(facts.prompt)}`]),
 		...(facts.answer === null ? [] : [`  answer    ${lengths(facts.answer)} (${kinds})`]),
-		...(facts.solution === null ? [] : [`  solution  ${lengths(facts.solution)}, in ${facts.withSolution} rows`]),
+		...(facts.solution === null
+			? []
+			: [`  solution  ${lengths(facts.solution)}, in ${formatCounted(facts.withSolution, 'row')}`]),
 		...groups('Exact duplicates', duplicates.exact),
 		...groups('Near duplicates', duplicates.near),
 		...(compared.complete
@@ -99,7 +101,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 				]),
 		...against.map(({ name: test, rows, tooShort, overlaps }) => {
 			const short = tooShort === 0 ? '' : `; ${tooShort} of its rows have fewer than 3 words and were not checked`;
-			return `Against ${test} (${rows} rows): ${overlaps === 0 ? 'no overlap' : `${overlaps} rows overlap`}${short}`;
+			return `Against ${test} (${formatCounted(rows, 'row')}): ${overlaps === 0 ? 'no overlap' : `${formatCounted(overlaps, 'row')} ${overlaps === 1 ? 'overlaps' : 'overlap'}`}${short}`;
 		}),
 		...contaminated
 			.slice(0, maxShown)

@@ -105,7 +105,7 @@ describe("Transformers' own server as a policy", { skip }, () => {
 			[chat.capabilities.instructions, chat.capabilities.prefix, chat.capabilities.logprobs],
 			[true, false, false],
 		);
-		assert.ok(chat.notes.some((note) => /does not go on from a given beginning/.test(note)));
+		assert.ok(chat.notes.some((note) => /cannot continue from a prefix/.test(note)));
 		assert.ok(!chat.notes.some((note) => /does not stream/.test(note)));
 		const completions = await probePolicy({ ...spec, api: 'completions' }, context);
 		assert.deepEqual([completions.capabilities.instructions, completions.capabilities.prefix], [false, true]);

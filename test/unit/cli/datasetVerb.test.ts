@@ -37,12 +37,12 @@ test('a dataset is described, its duplicates and what gives a test away are name
 		(error: { code: number; stdout: string }) => error,
 	);
 	assert.equal(found.code, 1);
-	assert.match(found.stdout, /Against test\.jsonl \(1 rows\): 1 rows overlap/);
-	assert.match(found.stdout, /row 3 has of test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/);
+	assert.match(found.stdout, /Against test\.jsonl \(1 row\): 1 row overlaps/);
+	assert.match(found.stdout, /row 3 shares with test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/);
 	const table = join(folder, 'test.csv');
 	await writeFile(table, `question,answer\n"${question}",2\n`);
 	const csv = await run('check', data, '--prompt', 'question', '--against', table).catch((error) => error);
-	assert.match(csv.stdout, /Against test\.csv \(1 rows\): 1 rows overlap/);
+	assert.match(csv.stdout, /Against test\.csv \(1 row\): 1 row overlaps/);
 	const json = JSON.parse(
 		(await run('check', data, '--prompt', 'question', '--against', tests, '--json').catch((error) => error)).stdout,
 	);

@@ -164,7 +164,7 @@ describe('what a search is called on the command line', () => {
 		}
 		const run = join(folder, 'run');
 		assert.deepEqual(await policyOf({ policy: `${run}@live` }), { kind: 'engine', run });
-		await assert.rejects(policyOf({ policy: `${run}@7` }), { reason: 'missing', action: /steps 3/ });
+		await assert.rejects(policyOf({ policy: `${run}@7` }), { reason: 'missing', action: /steps: 3/ });
 	});
 
 	it('asks a server for its models where none is named', async (context) => {

@@ -93,7 +93,7 @@ async function checkAsReward(folder: string, [better, worse]: readonly number[])
 	}
 	// Step 3 is the cold start's: nobody has trained a reward model there yet.
 	const before = join(dirname(folder), 'step_000003');
-	await assert.rejects(createBuiltIn({ ...entry, path: before }, context), /step_000003 has no reward model\. Name a/);
+	await assert.rejects(createBuiltIn({ ...entry, path: before }, context), /step_000003 has no reward model\. Use a/);
 }
 
 test('the scores do not depend on the number of workers', async () => {
