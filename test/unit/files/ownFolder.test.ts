@@ -39,7 +39,7 @@ test(
 			[['searches'], /link to .*secret, which contains other files.*/],
 			[['searches', 'deeper'], /which contains other files/],
 			[['runs', 'a'], /which contains other files/],
-			[['data'], /leads to no folder/],
+			[['data'], /does not lead to a folder/],
 			[['comparisons'], /is not a folder/],
 		] as const) {
 			await assert.rejects(requireInside(base, ...parts), { reason: 'invalid', message });

@@ -70,7 +70,7 @@ test('an engine that ends without a record is told with its last words', async (
 	});
 	await assert.rejects(launchEngine(folder, { engine, node: join(folder, 'no-node') }), {
 		reason: 'unavailable',
-		message: /could not be started/,
+		message: /Cannot start the engine/,
 	});
 });
 

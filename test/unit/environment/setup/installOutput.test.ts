@@ -75,7 +75,7 @@ describe('what installers print when they fail', () => {
 			'error: Failed to fetch: https://host/whl/cpu/torch/\n  cause: client error (Connect)\n  cause: dns error',
 		],
 		[
-			...(['unavailable', /shows no idna at all/] as const),
+			...(['unavailable', /lists no idna/] as const),
 			'Looking in indexes: http://host/simple\nERROR: Could not find a version that satisfies the requirement idna (from versions: none)\nERROR: No matching distribution found for idna',
 		],
 		[
@@ -116,7 +116,7 @@ describe('what installers print when they fail', () => {
 			'The virtual environment was not created successfully because ensurepip is not available.',
 		],
 		['invalid', /argument/, "error: invalid value 'cu999' for '--torch-backend <TORCH_BACKEND>'"],
-		['denied', /may not be written/, 'error: failed to create directory: Permission denied (os error 13)'],
+		['denied', /cannot be written/, 'error: failed to create directory: Permission denied (os error 13)'],
 		['internal', /failed with status 1: error: something else\.$/, 'Resolved 3 packages\nerror: something else\n'],
 	];
 	for (const [reason, message, text] of cases) {

@@ -75,7 +75,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 	it('is what a person says, with a note where the build is then left to the index', () => {
 		const named = plan({ choices: { installer: 'pip' } });
 		assert.equal(named.installer, 'pip');
-		assert.match(named.notes.join(' '), /CUDA 13\.0 build; the CPU build fits .* uv can choose/);
+		assert.match(named.notes.join(' '), /CUDA 13\.0 build; the CPU build would match .* uv can choose/);
 		// Three GB, because that is what comes.
 		assert.ok(named.downloadBytes > 2.5e9 && plan().downloadBytes < 1e9);
 		assert.throws(() => plan({ choices: { installer: 'uv' } }), { reason: 'missing', message: 'uv is not installed.' });
@@ -119,7 +119,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		// Nothing is promised of an index that did not answer.
 		const unknown = has(null);
 		assert.ok(unknown.downloadBytes > 2.5e9);
-		assert.match(unknown.notes.join(), /usually is the CUDA 13\.0 build/);
+		assert.match(unknown.notes.join(), /usually the CUDA 13\.0 build/);
 		const own = plan({
 			choices: { indexUrl: 'https://mirror/simple' },
 			machine: machine({ uv }),
@@ -222,7 +222,7 @@ describe('the requirement files', () => {
 	it('tell what has changed since an environment was made', () => {
 		assert.deepEqual(changedPins(['torch==2.12.0', 'trl==1.13.0'], ['torch==2.13.0', 'trl==1.13.0', 'peft==0.21.2']), [
 			'torch 2.12.0 -> 2.13.0',
-			'peft not there -> 0.21.2',
+			'peft missing -> 0.21.2',
 		]);
 		assert.deepEqual(changedPins(pins, pins), []);
 	});

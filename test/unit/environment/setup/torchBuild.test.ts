@@ -10,7 +10,7 @@ describe('the build of torch', () => {
 		assert.deepEqual(chooseTorchBuild(machine()).backend, 'cpu');
 		const old = chooseTorchBuild(withNvidia('470.199.02', '8.0'));
 		assert.equal(old.backend, 'cpu');
-		assert.match(old.notes[0] ?? '', /driver 470\.199\.02 is too old .* 525\.60\.13 is the least/);
+		assert.match(old.notes[0] ?? '', /driver 470\.199\.02 is too old .* minimum is 525\.60\.13/);
 		assert.throws(() => chooseTorchBuild(withNvidia('470.199.02', '8.0'), 'cuda'), { reason: 'unsupported' });
 	});
 

@@ -123,7 +123,7 @@ test('a run of another trainer is listed with what its files tell, and nothing t
 	assert.match(shown.description, /^verl · 4 · reward 0\.64/);
 	const tooltip = new Map(shown.tooltip);
 	assert.equal(tooltip.get('Trainer'), 'verl');
-	assert.match(tooltip.get('Notes') ?? '', /no id of a group/);
+	assert.match(tooltip.get('Notes') ?? '', /no group id/);
 	assert.ok(!tooltip.has('Engine') && !tooltip.has('Device'));
 	// A folder that is gone leaves the list.
 	await rm(trl, { recursive: true });

@@ -61,7 +61,7 @@ describe('steps scored by a server', () => {
 
 	test('that come back wrong are an error of the row', async () => {
 		const bodies: [body: unknown, pattern: RegExp][] = [
-			[{ scores: [1, 1] }, /gave 2 scores for 3 steps/],
+			[{ scores: [1, 1] }, /returned 2 scores for 3 steps/],
 			[{ scores: [1, 'x', 1] }, /did not respond with/],
 			[{ scores: [1, null, 1] }, /did not respond with/],
 			[{ result: [1, 1, 1] }, /did not respond with/],
@@ -145,7 +145,7 @@ describe('steps scored by an ONNX model', () => {
 		await assert.rejects(make({ model: bare }), /is not a tokenizer\.json/);
 		writeFileSync(join(folder, bare, 'tokenizer.json'), tokenizer.toTokenizerJson());
 		writeFileSync(join(folder, bare, 'model.onnx'), 'nonsense');
-		await assert.rejects(make({ model: bare }), /cannot be loaded/);
+		await assert.rejects(make({ model: bare }), /Cannot load the model/);
 	});
 
 	test('leave telemetry off', () => assert.equal(process.env.ORT_DISABLE_TELEMETRY, '1'));

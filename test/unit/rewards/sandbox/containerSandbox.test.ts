@@ -151,7 +151,7 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		assert.match((await refusal(() => containerSandbox('x'))).message, /declares volumes \(\/data\)/);
 		for (const unknown of ['', '[]', '[{"Config":{"Volumes":"yes"}}]']) {
 			await says('image', unknown);
-			assert.match((await refusal(() => containerSandbox('x'))).message, /does not say whether/);
+			assert.match((await refusal(() => containerSandbox('x'))).message, /does not report whether/);
 		}
 		for (const none of ['[{"Config":null}]', '[{"Config":{"Volumes":null}}]', '[{"Config":{"Volumes":{}}}]']) {
 			await says('image', none);

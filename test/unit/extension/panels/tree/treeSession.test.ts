@@ -193,7 +193,7 @@ describe('what a tree panel hands to its view', () => {
 		assert.equal(view.sides.get('main')?.generation, 2);
 		await writeFile(log, '{"nothing": 1}');
 		await session.look();
-		assert.match(view.failed ?? '', /no tree log/);
+		assert.match(view.failed ?? '', /not a tree log/);
 	});
 
 	it('compares with another log, which is followed likewise, and closes it', async (context) => {
