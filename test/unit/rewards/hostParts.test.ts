@@ -50,7 +50,7 @@ describe('the rows of a failed batch', () => {
 		assert.equal(errors.length, 50);
 		assert.equal(errors.filter(({ kind }) => kind === 'memory').length, 5);
 		assert.equal(
-			errors.filter(({ kind, message }) => kind === 'timeout' && /too slow.*not tried/.test(message)).length,
+			errors.filter(({ kind, message }) => kind === 'timeout' && /too slow \(not retried alone/.test(message)).length,
 			45,
 		);
 	});
