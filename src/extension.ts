@@ -1,4 +1,5 @@
 import type * as vscode from 'vscode';
+import { McpServers } from './extension/agents/mcpServers.ts';
 import type { Notices } from './extension/notices.ts';
 import { openAtStart } from './extension/openAtStart.ts';
 import type { DatasetEditors } from './extension/panels/dataset/datasetEditors.ts';
@@ -35,6 +36,8 @@ export interface ExtensionApi {
 	readonly datasets: DatasetEditors;
 	/** null: right after activation. */
 	readonly rewardTests: RewardTests | null;
+	/** null: right after activation. */
+	readonly mcpServers: McpServers | null;
 }
 
 /** Composition root: each area of the extension is built from those before it. */
@@ -51,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	keep(new TraceFeatures());
 	const transcriptContext = keep(new TranscriptContext());
 	let rewardTests: RewardTests | null = null;
+	let mcpServers: McpServers | null = null;
 	// The first look at disks comes after activation.
 	setImmediate(() => {
 		diagnostics.start();
@@ -60,6 +64,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		rewards.start();
 		transcriptContext.start();
 		keep(new RowLens());
+		mcpServers = keep(new McpServers(context.extensionUri, window.version));
 		keep(new RecipeLenses(pipelines));
 		openAtStart(context.workspaceState, async (folder) => {
 			await tree.reveal(await store.expect(folder));
@@ -70,6 +75,9 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		...{ runStore: store, runsTree: tree, notices, rewards, rewardsTree, searches, policies, pytorch, datasets },
 		get rewardTests() {
 			return rewardTests;
+		},
+		get mcpServers() {
+			return mcpServers;
 		},
 	};
 }
