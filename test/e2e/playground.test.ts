@@ -92,7 +92,7 @@ test('the playground asks a run’s checkpoint, branches at a token, compares, s
 	await step('a completion becomes a case that verification reads', async () => {
 		await button('Save as Case').first().click();
 		await workbench.asked('Save as Case (1/2)');
-		await workbench.pick(/^Correct/);
+		await workbench.pick(/Correct/);
 		await workbench.asked('Save as Case (2/2)');
 		await workbench.pick('brief.cases.jsonl');
 		const file = join(lab.workspace, 'brief.cases.jsonl');

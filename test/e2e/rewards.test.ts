@@ -189,8 +189,9 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await tests.open();
 		await tests.runFile();
 		await tests.filter('named');
-		await tests.test('named, not chosen', 'Failed').waitFor();
 		await tests.test('rewards/right.reward.ts', 'Failed').waitFor();
+		await tests.unfold('rewards/right.reward.ts');
+		await tests.test('named, not chosen', 'Failed').waitFor();
 		await tests.test('named, not chosen', 'Failed').click();
 		await tests.peek().filter({ hasText: 'Expected' }).waitFor();
 		await workbench.screenshot('rewards-tests-failed');

@@ -15,7 +15,7 @@ export class TestExplorerPage {
 		await this.#filter().waitFor();
 	}
 
-	/** Shows tests with this text alone, unfolded. */
+	/** Shows tests with this text alone. */
 	async filter(text: string): Promise<void> {
 		await this.#filter().click();
 		await this.#workbench.page.keyboard.press('Control+a');
@@ -26,6 +26,13 @@ export class TestExplorerPage {
 	test(label: string, state = ''): Locator {
 		const name = new RegExp(`^${label.replaceAll(/[.()]/g, '\\$&')}.*${state}`);
 		return this.#workbench.page.locator('.sidebar').getByRole('treeitem', { name });
+	}
+
+	/** Unfolds a suite: the view does so by itself only where its tests are known when the filter changes. */
+	async unfold(label: string): Promise<void> {
+		const suite = this.test(label);
+		await suite.waitFor();
+		if ((await suite.getAttribute('aria-expanded')) === 'false') await suite.locator('.monaco-tl-twistie').click();
 	}
 
 	/** Runs the tests of the file in the editor. */
