@@ -315,7 +315,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 			.filter({ hasText: /finished/ })
 			.waitFor();
 		await page.keyboard.press('Enter');
-		await right.untilInline(/rollouts: -0\.\d+ ± 0\.\d+.* · as recorded/);
+		await right.untilInline(/rollouts: -0\.\d+ ± 0\.\d+.* · same as in the run/);
 		await workbench.screenshot('rewards-on-rollouts');
 	});
 

@@ -38,7 +38,10 @@ test('a dataset is described, its duplicates and what gives a test away are name
 	);
 	assert.equal(found.code, 1);
 	assert.match(found.stdout, /Against test\.jsonl \(1 row\): 1 row overlaps/);
-	assert.match(found.stdout, /row 3 shares with test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/);
+	assert.match(
+		found.stdout,
+		/row 3 shares with test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/,
+	);
 	const table = join(folder, 'test.csv');
 	await writeFile(table, `question,answer\n"${question}",2\n`);
 	const csv = await run('check', data, '--prompt', 'question', '--against', table).catch((error) => error);

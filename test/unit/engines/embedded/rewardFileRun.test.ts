@@ -170,7 +170,10 @@ test('a run whose copies were changed is not resumed', async () => {
 	const helpers = join(run, 'rewards/helpers.py');
 	const text = await readFile(helpers, 'utf8');
 	await writeFile(helpers, text.replace('3.0', '4.0'));
-	assertRefused(await place.run('--run', run, '--resume'), /helpers\.py has changed since the run started\. Restore it/);
+	assertRefused(
+		await place.run('--run', run, '--resume'),
+		/helpers\.py has changed since the run started\. Restore it/,
+	);
 	// Nor with a list that was changed to fit.
 	const path = join(run, 'recipe.json');
 	const recipeText = await readFile(path, 'utf8');
