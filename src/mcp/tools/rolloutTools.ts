@@ -10,21 +10,27 @@ import { defineTool } from '../tool.ts';
 /** A text, or messages as one JSON text. */
 const textOf = (text: RolloutLine['prompt']): string => (typeof text === 'string' ? text : JSON.stringify(text));
 
+/** A rollout by its index in the group; where one cannot be read, its index is missing. */
+interface IndexedRollout {
+	readonly index: number;
+	readonly rollout: RolloutLine;
+}
+
 async function groupOf(
 	{ content, name }: { content: RunContent; name: string },
 	{ step, group, split }: { step: number; group: number; split: RolloutSplit },
 	signal: AbortSignal,
-): Promise<RolloutLine[]> {
+): Promise<readonly IndexedRollout[]> {
 	const rollouts = await content.open(step, split);
 	try {
-		const found: { readonly index: number; readonly rollout: RolloutLine }[] = [];
+		const found: IndexedRollout[] = [];
 		for await (const { rollout, place } of rollouts.rollouts(signal)) {
 			if (place !== null && place.group === group) found.push({ index: place.index, rollout });
 		}
 		if (found.length === 0) {
 			throw new Failure('missing', `Step ${step} of ${name} has no group ${group}.`, 'Call read_step for its groups.');
 		}
-		return found.sort((a, b) => a.index - b.index).map(({ rollout }) => rollout);
+		return found.sort((a, b) => a.index - b.index);
 	} finally {
 		await rollouts.close();
 	}
@@ -100,14 +106,14 @@ export const readGroup = defineTool({
 		const { run, content } = await runs.open(named);
 		const lines = await groupOf({ content, name: run.name }, { step, group, split }, signal);
 		const page = pageOf(lines, cursor, limit);
+		const first = lines[0]?.rollout;
 		return {
 			run: run.name,
 			address: formatAddress({ kind: 'group', run: run.name, split, step, group }),
-			prompt: quote(textOf(lines[0]?.prompt ?? ''), characters),
-			answer: lines[0]?.answer === undefined ? null : quote(String(lines[0].answer), characters),
+			prompt: quote(textOf(first?.prompt ?? ''), characters),
+			answer: first?.answer === undefined ? null : quote(String(first.answer), characters),
 			...page,
-			items: page.items.map((line, i) => {
-				const completion = cursor + i;
+			items: page.items.map(({ index: completion, rollout: line }) => {
 				return {
 					completion,
 					address: formatAddress({ kind: 'completion', run: run.name, split, step, group, completion, tokens: null }),
@@ -146,7 +152,7 @@ export const readCompletion = defineTool({
 	async run({ run: named, step, group, completion, split, offset, characters, ...range }, { runs, signal }) {
 		const { run, content } = await runs.open(named);
 		const lines = await groupOf({ content, name: run.name }, { step, group, split }, signal);
-		const line = lines[completion];
+		const line = lines.find(({ index }) => index === completion)?.rollout;
 		if (line === undefined) {
 			throw new Failure(
 				'missing',

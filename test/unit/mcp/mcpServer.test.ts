@@ -1,6 +1,6 @@
 /** The MCP server as a process, called by the official client. */
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -135,6 +135,17 @@ describe('the MCP server', () => {
 		const rest = await call('read_completion', { run, step, group, completion, offset: 10, characters: 5 });
 		const part = rest.text as { quoted_text: string; next_offset: number };
 		assert.deepEqual([part.quoted_text, part.next_offset], [String(line?.completion).slice(10, 15), 15]);
+	});
+
+	it('addresses completions by their index, also where one before them cannot be read', async () => {
+		const path = join(folder, 'work/runs/other/rollouts/step_000002.jsonl');
+		const text = await readFile(path, 'utf8');
+		const [first, second, ...rest] = text.split('\n');
+		await writeFile(path, ['{"torn', second, ...rest].join('\n'));
+		const [only, ...others] = await pages('read_group', { run: 'other', step: 2, group: 0 }, 5);
+		await writeFile(path, [first, second, ...rest].join('\n'));
+		assert.deepEqual(others, []);
+		assert.equal(only?.address, 'rl://other/step/2/group/0/completion/1');
 	});
 
 	it('queries the index and finds texts', async () => {
