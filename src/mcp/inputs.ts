@@ -1,5 +1,6 @@
 /** Arguments that several tools take. */
 import * as v from 'valibot';
+import { rolloutSplits } from '../protocol/rolloutSplit.ts';
 import { defaultCharacters, maxCharacters, maxRows } from './answer.ts';
 
 const whole = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
@@ -8,7 +9,7 @@ const described = <T extends v.GenericSchema<unknown, unknown>>(schema: T, text:
 
 export const run = described(v.pipe(v.string(), v.maxLength(4096)), 'Name of a run, as list_runs gives it.');
 export const split = v.optional(
-	described(v.picklist(['train', 'validation']), 'Rollouts of training, or of evaluations.'),
+	described(v.picklist(rolloutSplits), 'Rollouts of training, or of evaluations.'),
 	'train',
 );
 export const step = described(whole(0, 1e12), 'Training step.');

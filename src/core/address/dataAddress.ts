@@ -1,24 +1,22 @@
 import { Failure } from '../../base/failure.ts';
-
-/** Rollouts that were trained on, or those of evaluations. */
-type Split = 'train' | 'validation';
+import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
 
 /** A place in the data of a run, as answers and reports cite it. `run` is the name of its folder. */
 export type DataAddress =
 	| { readonly kind: 'run'; readonly run: string }
 	| { readonly kind: 'metric'; readonly run: string; readonly metric: string; readonly step: number | null }
-	| { readonly kind: 'step'; readonly run: string; readonly split: Split; readonly step: number }
+	| { readonly kind: 'step'; readonly run: string; readonly split: RolloutSplit; readonly step: number }
 	| {
 			readonly kind: 'group';
 			readonly run: string;
-			readonly split: Split;
+			readonly split: RolloutSplit;
 			readonly step: number;
 			readonly group: number;
 	  }
 	| {
 			readonly kind: 'completion';
 			readonly run: string;
-			readonly split: Split;
+			readonly split: RolloutSplit;
 			readonly step: number;
 			readonly group: number;
 			readonly completion: number;

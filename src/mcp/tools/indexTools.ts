@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { formatAddress } from '../../core/address/dataAddress.ts';
+import { indexViews } from '../../protocol/indexViews.ts';
 import type { RolloutRef, TextHit } from '../../protocol/rolloutIndex.ts';
+import { rolloutSplits } from '../../protocol/rolloutSplit.ts';
 import { quote } from '../answer.ts';
 import * as input from '../inputs.ts';
 import type { KnownRun, Runs } from '../runs.ts';
@@ -30,8 +32,7 @@ const addressOf = (known: readonly KnownRun[], { run, split, step, group, index 
 export const query = defineTool({
 	name: 'query',
 	title: 'Query rollouts and metrics with SQL',
-	description:
-		'Run one read-only DuckDB SELECT over the views rollouts, groups, steps, metrics, evaluations and runs of the rollout index. `DESCRIBE rollouts` shows the columns of a view. Use LIMIT and OFFSET to page.',
+	description: `Run one read-only DuckDB SELECT over the views of the rollout index: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" shows the columns of a view. Use LIMIT and OFFSET to page.`,
 	input: v.object({
 		sql: input.text('The statement.', 20_000),
 		runs: named,
@@ -52,7 +53,10 @@ export const query = defineTool({
 	},
 });
 
-const shortened = (text: string) => (text.length <= cellCharacters ? text : `${text.slice(0, cellCharacters)}...`);
+function shortened(text: string): string {
+	const { quoted_text, next_offset } = quote(text, cellCharacters);
+	return next_offset === undefined ? text : `${quoted_text}...`;
+}
 
 export const searchText = defineTool({
 	name: 'search_text',
@@ -64,7 +68,7 @@ export const searchText = defineTool({
 		regex: v.optional(v.boolean(), false),
 		case_sensitive: v.optional(v.boolean(), false),
 		runs: named,
-		split: v.optional(v.picklist(['train', 'validation'])),
+		split: v.optional(v.picklist(rolloutSplits)),
 		from_step: v.optional(input.step),
 		to_step: v.optional(input.step),
 		limit: input.limit(20),

@@ -5,6 +5,7 @@ import { describeMetric } from '../../core/metrics/catalog.ts';
 import { didYouMean } from '../../core/recipe/suggest.ts';
 import { pageOf } from '../answer.ts';
 import * as input from '../inputs.ts';
+import { readColumns } from '../metricColumns.ts';
 import { summarize } from '../metricSummary.ts';
 import { defineTool } from '../tool.ts';
 
@@ -28,19 +29,7 @@ export const metrics = defineTool({
 	}),
 	async run({ run: named, names, as, from_step, to_step, points, limit, cursor }, { runs, signal }) {
 		const { run, content } = await runs.open(named);
-		const from = from_step ?? Number.NEGATIVE_INFINITY;
-		const to = to_step ?? Number.POSITIVE_INFINITY;
-		const steps: number[] = [];
-		const columns = names.map((): (number | null)[] => []);
-		const known = new Set<string>();
-		for await (const lines of content.metrics(signal)) {
-			for (const { step, values } of lines) {
-				for (const name in values) known.add(name);
-				if (step < from || step > to) continue;
-				steps.push(step);
-				for (const [i, name] of names.entries()) columns[i]?.push(values[name] ?? null);
-			}
-		}
+		const { steps, columns, names: known } = await readColumns(content, names, signal, from_step, to_step);
 		const unknown = names.find((name) => !known.has(name));
 		if (unknown !== undefined) {
 			const hint = didYouMean(unknown, [...known]);

@@ -5,6 +5,7 @@ import { parseRecipe } from '../../core/recipe/parseRecipe.ts';
 import { readJson } from '../../files/safeFile.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import * as input from '../inputs.ts';
+import { readColumns } from '../metricColumns.ts';
 import { summarize } from '../metricSummary.ts';
 import { defineTool } from '../tool.ts';
 
@@ -59,14 +60,7 @@ export const compareRuns = defineTool({
 		const { changed, same, without } = recipeDiff(recipes);
 		const table = [];
 		for (const { run, content } of opened) {
-			const steps: number[] = [];
-			const columns = metrics.map((): (number | null)[] => []);
-			for await (const lines of content.metrics(signal)) {
-				for (const { step, values } of lines) {
-					steps.push(step);
-					for (const [i, name] of metrics.entries()) columns[i]?.push(values[name] ?? null);
-				}
-			}
+			const { steps, columns } = await readColumns(content, metrics, signal);
 			const summaries = metrics.map((name, i) => [name, summarize(steps, columns[i] ?? [])] as const);
 			table.push({ run: run.name, metrics: Object.fromEntries(summaries.filter(([, { count }]) => count > 0)) });
 		}

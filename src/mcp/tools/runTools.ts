@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
 import { diagnoseRun } from '../../runs/diagnoseRun.ts';
 import type { RunContent } from '../../runs/runContent.ts';
@@ -20,7 +21,7 @@ export const listRuns = defineTool({
 					const { content } = await runs.open(name);
 					return { run: name, folder, address: formatAddress({ kind: 'run', run: name }), ...(await stateOf(content)) };
 				} catch (error) {
-					return { run: name, folder, status: 'unreadable', problem: String(error) };
+					return { run: name, folder, status: 'unreadable', problem: Failure.from(error).toString() };
 				}
 			}),
 		);
