@@ -8,8 +8,9 @@ import { findTestPython, pythonEnvironment } from '../scripts/pythonEnvironment.
 import { browserEnvironment, findChromium } from '../scripts/workbench/chromium.ts';
 import { installCodeServer } from '../scripts/workbench/install.ts';
 import { loadedEnvironment } from '../support/loadedPython.ts';
+import { findSoftwareGpu, missingVariable } from '../support/softwareGpu.ts';
 
-export type ResourceName = 'browser' | 'workbench' | 'python' | 'bubblewrap';
+export type ResourceName = 'browser' | 'workbench' | 'python' | 'bubblewrap' | 'gpu';
 
 export interface Preparation {
 	/** Expected duration where everything is in the caches. */
@@ -24,6 +25,8 @@ export interface Preparation {
 export class Resources {
 	/** Environment of the tests. */
 	readonly environment: Record<string, string> = {};
+	/** Environment of tests on the GPU in software; only theirs, because `auto` would try that GPU in every other run. */
+	gpu: Readonly<Record<string, string>> = {};
 	/** Id of the process of the shared browser. */
 	browserPid: number | undefined;
 	readonly #children: ChildProcess[] = [];
@@ -89,6 +92,15 @@ export const preparations: Readonly<Record<ResourceName, Preparation>> = {
 			const { line, pid } = await resources.serve(node, [program, JSON.stringify(found.launch)]);
 			resources.environment.TEST_BROWSER_SERVER = line;
 			resources.browserPid = pid;
+		},
+	},
+	gpu: {
+		seconds: 1,
+		needs: ['browser'],
+		async prepare(resources) {
+			const found = findSoftwareGpu(await findChromium(resources.say));
+			resources.gpu = 'missing' in found ? { [missingVariable]: found.missing } : found.environment;
+			if ('missing' in found) resources.say(`Tests on a GPU are skipped: ${found.missing}.`);
 		},
 	},
 	bubblewrap: {

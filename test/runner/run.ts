@@ -163,7 +163,11 @@ class TestRun {
 			const pool = new WorkerPool({
 				logs,
 				name: suite.name,
-				env: () => ({ ...this.#environment(), ...this.#resources.environment }),
+				env: () => ({
+					...this.#environment(),
+					...this.#resources.environment,
+					...suite.environment?.(this.#resources),
+				}),
 				namePattern: this.#options.namePattern,
 				showOutput: suite.showOutput ?? false,
 			});

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root as ownRoot } from '../scripts/paths.ts';
-import type { ResourceName } from './resources.ts';
+import type { ResourceName, Resources } from './resources.ts';
 
 /** What must be there before a file of the suite runs. */
 export type Requirement = ResourceName | CheckName;
@@ -23,6 +23,8 @@ export interface Suite {
 	readonly byProgram?: boolean;
 	/** Its files print on this terminal while they run. */
 	readonly showOutput?: boolean;
+	/** Environment of its files besides that of all tests. */
+	readonly environment?: (resources: Pick<Resources, 'gpu'>) => Readonly<Record<string, string>>;
 }
 
 /** Checks of the whole project that pass or fail as one. */
@@ -58,6 +60,17 @@ export function findSuites(root = ownRoot): Suite[] {
 			alone: false,
 		},
 		{ name: 'pages', files: pages, needs: ['browser', 'build'], timeoutSeconds: 300, seconds: 15, alone: false },
+		{
+			name: 'gpu',
+			files: find('test/gpu/*.test.ts'),
+			needs: ['gpu', 'build'],
+			timeoutSeconds: 240,
+			seconds: 30,
+			alone: true,
+			// Its driver computes on every core.
+			cores: 2,
+			environment: ({ gpu }) => gpu,
+		},
 		{
 			name: 'python',
 			files: find('test/python/*.test.ts'),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Tokenizer } from '../../src/core/text/tokenizer.ts';
+import { standardDialect } from '../../src/engines/embedded/onnx/dialect.ts';
 import { Graph } from '../../src/engines/embedded/onnx/graph.ts';
 
 /**
@@ -15,7 +16,7 @@ export function writeStepModel(
 	inputs: readonly string[] = ['input_ids'],
 ): void {
 	mkdirSync(folder, { recursive: true });
-	const graph = new Graph('float32', true);
+	const graph = new Graph('float32', standardDialect);
 	const ids = inputs.map((input) => graph.input(input, [1, 'tokens'], 'int64'))[0];
 	assert.ok(ids);
 	const table = Array.from({ length: tokenizer.size }, (_, id) => rows(id));

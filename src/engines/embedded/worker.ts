@@ -3,13 +3,13 @@ import { Failure } from '../../base/failure.ts';
 import { Executor } from './compute/executor.ts';
 import type { GradientJob, Job, JobResults, Reply, TeacherRef } from './compute/jobs.ts';
 import { probeProviders } from './compute/probe.ts';
-import { runtimeNames } from './compute/providers.ts';
+import type { ProviderName } from './compute/providers.ts';
 import { Tensors } from './compute/runtime.ts';
 
 /** Entry point of a compute worker: processes one job at a time from the main thread. */
 
 let executor: Executor | undefined;
-let provider: string | undefined;
+let provider: ProviderName | undefined;
 /** A second model with other sizes; created on first use. */
 let teacher: { readonly sizes: string; readonly executor: Executor } | undefined;
 
@@ -17,7 +17,7 @@ async function teacherOf({ shape }: TeacherRef): Promise<Executor> {
 	const sizes = JSON.stringify(shape);
 	if (teacher?.sizes !== sizes) {
 		await teacher?.executor.release();
-		teacher = { sizes, executor: new Executor(shape, provider as string, await Tensors.load()) };
+		teacher = { sizes, executor: new Executor(shape, provider as ProviderName, await Tensors.load()) };
 	}
 	return teacher.executor;
 }
@@ -34,7 +34,7 @@ async function distributionOf({
 async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 	if (job.kind === 'open') {
 		const opened = await probeProviders(job);
-		provider = runtimeNames[opened.provider];
+		provider = opened.provider;
 		executor = new Executor(job.shape, provider, await Tensors.load());
 		return opened;
 	}

@@ -12,9 +12,9 @@ import {
 	valuesProgram,
 	variantName,
 } from '../model/programs.ts';
+import type { Dialect } from '../onnx/dialect.ts';
 import type { Graph } from '../onnx/graph.ts';
 import { adamW, addGradients } from './adamW.ts';
-import { causalMask } from './causalMask.ts';
 import type {
 	AdamWJob,
 	AddJob,
@@ -23,7 +23,6 @@ import type {
 	GradientResult,
 	LogprobsJob,
 	LogprobsResult,
-	PaddedSequences,
 	SampleJob,
 	SampleResult,
 	ValueGradientJob,
@@ -31,9 +30,10 @@ import type {
 	ValuesJob,
 	ValuesResult,
 } from './jobs.ts';
-import { packedInputs } from './packedLayout.ts';
 import { ParameterStore, parameterViews } from './parameterStore.ts';
-import { type Feeds, type Fetches, Session, type Tensor, type Tensors } from './runtime.ts';
+import { ProgramFeeds } from './programFeeds.ts';
+import { dialects, type ProviderName, runtimeNames } from './providers.ts';
+import { type Fetches, Session, type Tensor, type Tensors } from './runtime.ts';
 import { Sampler } from './sampler.ts';
 
 interface GradientOutputs {
@@ -44,53 +44,54 @@ interface GradientOutputs {
 /** Executes the jobs of one worker one by one: compiles programs on first use, and keeps copies of the weights. */
 export class Executor {
 	readonly #shape: ModelShape;
-	readonly #provider: string;
+	readonly #provider: ProviderName;
+	readonly #dialect: Dialect;
 	readonly #tensors: Tensors;
 	readonly #weights: ParameterStore;
+	readonly #feeds: ProgramFeeds;
 	readonly #sessions = new Map<string, Promise<Session>>();
 	#sampler: Sampler | undefined;
 	readonly #gradients = new Map<ModelKind, GradientOutputs>();
 
-	constructor(shape: ModelShape, provider: string, tensors: Tensors) {
+	constructor(shape: ModelShape, provider: ProviderName, tensors: Tensors) {
 		this.#shape = shape;
 		this.#provider = provider;
+		this.#dialect = dialects[provider];
 		this.#tensors = tensors;
 		this.#weights = new ParameterStore(shape, tensors);
+		this.#feeds = new ProgramFeeds(shape, tensors);
 	}
 
 	async sample(job: SampleJob): Promise<SampleResult> {
-		this.#sampler ??= new Sampler(this.#shape, this.#tensors, {
-			prefill: await this.#session('prefill', () => prefillProgram(this.#shape)),
-			decode: await this.#session('decode', () => decodeProgram(this.#shape)),
+		this.#sampler ??= new Sampler(this.#shape, this.#tensors, this.#feeds, {
+			prefill: await this.#session('prefill', () => prefillProgram(this.#shape, this.#dialect)),
+			decode: await this.#session('decode', () => decodeProgram(this.#shape, this.#dialect)),
 		});
 		return this.#sampler.run(job, this.#weights.feeds(job.weights));
 	}
 
 	async logprobs(job: LogprobsJob): Promise<LogprobsResult> {
-		const session = await this.#session('logprobs', () => logprobsProgram(this.#shape));
+		const session = await this.#session('logprobs', () => logprobsProgram(this.#shape, this.#dialect));
 		const results = await session.run({
 			...this.#weights.feeds(job.weights),
-			...this.#batchFeeds(job),
+			...this.#feeds.logprobs(job),
 		});
 		return { logprobs: floats(results.logprobs) };
 	}
 
 	/** Log-probabilities of the distributions, [own, vocabulary]. */
 	async distribution(job: LogprobsJob): Promise<Float32Array<ArrayBuffer>> {
-		const session = await this.#session('distribution', () => distributionProgram(this.#shape));
-		const results = await session.run({ ...this.#weights.feeds(job.weights), ...this.#batchFeeds(job) });
+		const session = await this.#session('distribution', () => distributionProgram(this.#shape, this.#dialect));
+		const results = await session.run({ ...this.#weights.feeds(job.weights), ...this.#feeds.logprobs(job) });
 		return floats(results.distribution);
 	}
 
 	/** @param teacher its distributions, if the job needs them */
 	async gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null = null): Promise<GradientResult> {
-		const session = await this.#session(variantName(job.variant), () => gradientProgram(this.#shape, job.variant));
-		const { rows, kept, own } = job.batch;
-		const feeds: Feeds = { ...this.#weights.feeds(job.weights), ...this.#batchFeeds(job) };
-		for (const [name, values] of Object.entries(job.perToken)) feeds[name] = this.#tensors.float(values, [rows, kept]);
-		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
-		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
-		if (teacher !== null) feeds.teacher = this.#tensors.float(teacher, [own, this.#shape.vocabulary]);
+		const session = await this.#session(variantName(job.variant), () =>
+			gradientProgram(this.#shape, job.variant, 'float32', this.#dialect),
+		);
+		const feeds = { ...this.#weights.feeds(job.weights), ...this.#feeds.gradient(job, teacher) };
 		const outputs = this.#gradientOutputs('policy');
 		const fetches = { loss: null, logprobs: null, entropies: null, ...outputs.fetches };
 		const results = await session.run(feeds, fetches);
@@ -104,29 +105,21 @@ export class Executor {
 	}
 
 	async values(job: ValuesJob): Promise<ValuesResult> {
-		const session = await this.#session(`values ${job.output}`, () => valuesProgram(this.#shape, job.output));
+		const session = await this.#session(`values ${job.output}`, () =>
+			valuesProgram(this.#shape, job.output, this.#dialect),
+		);
 		const results = await session.run({
 			...this.#weights.feeds(job.weights),
-			...this.#tokenFeeds(job.batch),
-			surprises: this.#tensors.float(job.surprises, [job.batch.rows, job.batch.tokens, 1]),
+			...this.#feeds.values(job),
 		});
 		return { values: floats(results.values) };
 	}
 
 	async valueGradient(job: ValueGradientJob): Promise<ValueGradientResult> {
 		const session = await this.#session(`value ${job.variant}`, () =>
-			valueGradientProgram(this.#shape, 'float32', job.variant),
+			valueGradientProgram(this.#shape, 'float32', job.variant, this.#dialect),
 		);
-		const { rows, tokens } = job.batch;
-		const feeds: Feeds = {
-			...this.#weights.feeds(job.weights),
-			...this.#tokenFeeds(job.batch),
-			surprises: this.#tensors.float(job.surprises, [rows, tokens, 1]),
-		};
-		for (const [name, values] of Object.entries(job.perToken)) {
-			feeds[name] = this.#tensors.float(values, [rows, tokens]);
-		}
-		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
+		const feeds = { ...this.#weights.feeds(job.weights), ...this.#feeds.valueGradient(job) };
 		const outputs = this.#gradientOutputs('value');
 		const results = await session.run(feeds, { loss: null, values: null, ...outputs.fetches });
 		new Float32Array(job.gradient).set(outputs.flat);
@@ -169,34 +162,10 @@ export class Executor {
 		for (const session of sessions) await (await session).release();
 	}
 
-	#batchFeeds(job: LogprobsJob | GradientJob): Feeds {
-		const feeds: Feeds = { 'inverse temperature': this.#scalar(1 / job.temperature) };
-		for (const [name, { shape, values }] of Object.entries(packedInputs(job.batch, this.#shape.heads))) {
-			feeds[name] =
-				values instanceof Float32Array
-					? this.#tensors.float(values, shape)
-					: values instanceof Int32Array
-						? this.#tensors.int32(values, shape)
-						: this.#tensors.int64(values, shape);
-		}
-		return feeds;
-	}
-
-	#tokenFeeds({ rows, tokens, inputs }: PaddedSequences): Feeds {
-		return {
-			tokens: this.#tensors.int32(inputs, [rows, tokens]),
-			mask: this.#tensors.float(causalMask(tokens), [tokens, tokens]),
-		};
-	}
-
-	#scalar(value: number): Tensor {
-		return this.#tensors.float(Float32Array.of(value), []);
-	}
-
 	#session(name: string, program: () => Graph): Promise<Session> {
 		let session = this.#sessions.get(name);
 		if (session === undefined) {
-			session = Session.create(program().encode(), { provider: this.#provider, threads: 1 });
+			session = Session.create(program().encode(), { provider: runtimeNames[this.#provider], threads: 1 });
 			this.#sessions.set(name, session);
 		}
 		return session;

@@ -1,10 +1,15 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { initialParameters } from '../model/parameters.ts';
+import { gradientProgram } from '../model/programs.ts';
 import { Executor } from './executor.ts';
+import { deviationOf, differs, firstDifference } from './firstDifference.ts';
+import { holdDevice, releaseDevice } from './heldDevice.ts';
 import type { GradientJob, OpenJob, OpenResult } from './jobs.ts';
 import { pack } from './packing.ts';
-import { type ProviderName, runtimeNames } from './providers.ts';
+import { ParameterStore } from './parameterStore.ts';
+import { ProgramFeeds } from './programFeeds.ts';
+import { dialects, type ProviderName, runtimeNames } from './providers.ts';
 import { supportedProviders, Tensors } from './runtime.ts';
 
 const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 };
@@ -22,32 +27,44 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 	for (const provider of providers) {
 		if (provider === 'cpu') return { provider, tried };
 		try {
-			await checkGradient(provider, tensors);
+			await checkResults(provider, tensors);
 			if (rival) await checkSpeed(provider, tensors, shape, rival);
 			return { provider, tried };
 		} catch (error) {
+			await releaseDevice(provider);
 			tried.push({ provider, error: error instanceof Error ? error.message : String(error) });
 		}
 	}
 	throw new Failure('unavailable', `None of the execution providers ${providers.join(', ')} works on this machine.`);
 }
 
-async function checkGradient(provider: ProviderName, tensors: Tensors): Promise<void> {
+/** Throws unless a provider exists and computes the numbers of the CPU. */
+async function checkResults(provider: ProviderName, tensors: Tensors): Promise<void> {
 	if (!(await supportedProviders()).includes(runtimeNames[provider])) {
 		throw new Error('this build of the runtime does not include it');
 	}
+	await holdDevice(provider);
 	const actual = await smallGradient(provider, tensors);
 	const expected = await smallGradient('cpu', tensors);
-	const largest = expected.reduce((n, x) => Math.max(n, Math.abs(x)), 0);
-	actual.forEach((x, i) => {
-		if (!(Math.abs(x - (expected[i] as number)) <= tolerance * largest)) {
-			throw new Error('it computed a wrong gradient for a small model');
-		}
-	});
+	if (differs(deviationOf(expected, actual), tolerance)) {
+		throw new Error(`it computed a wrong gradient for a small model${await culprit(provider, tensors)}`);
+	}
+}
+
+/** The operator that a provider computes wrongly, as a clause. */
+async function culprit(provider: ProviderName, tensors: Tensors): Promise<string> {
+	const job = gradientJob(probeShape, 2, 4);
+	const feeds = {
+		...new ParameterStore(probeShape, tensors).feeds(job.weights),
+		...new ProgramFeeds(probeShape, tensors).gradient(job, null),
+	};
+	const program = gradientProgram(probeShape, job.variant, 'float32', dialects[provider]);
+	const found = await firstDifference(program, feeds, [runtimeNames.cpu, runtimeNames[provider]], tolerance);
+	return found === null ? '' : `; the first wrong result is that of the operator ${found.operator}`;
 }
 
 async function smallGradient(provider: ProviderName, tensors: Tensors): Promise<Float32Array> {
-	const executor = new Executor(probeShape, runtimeNames[provider], tensors);
+	const executor = new Executor(probeShape, provider, tensors);
 	const job = gradientJob(probeShape, 2, 4);
 	await executor.gradient(job);
 	await executor.release();
@@ -75,7 +92,7 @@ async function gradientTime(
 	shape: ModelShape,
 	rows: number,
 ): Promise<number> {
-	const executor = new Executor(shape, runtimeNames[provider], tensors);
+	const executor = new Executor(shape, provider, tensors);
 	const job = gradientJob(shape, rows, Math.min(shape.context, 128));
 	await executor.gradient(job);
 	const start = performance.now();

@@ -1,5 +1,6 @@
 import type { DeviceName } from '../../../protocol/recipe.ts';
 import type { ExecutionReport } from '../learner.ts';
+import { cpuDialect, type Dialect, webgpuDialect } from '../onnx/dialect.ts';
 
 export type ProviderName = ExecutionReport['provider'];
 
@@ -10,6 +11,15 @@ export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 	webgpu: 'webgpu',
 	directml: 'dml',
 	coreml: 'coreml',
+};
+
+/** The operators that programs for a provider may use. */
+export const dialects: Readonly<Record<ProviderName, Dialect>> = {
+	cpu: cpuDialect,
+	cuda: cpuDialect,
+	webgpu: webgpuDialect,
+	directml: cpuDialect,
+	coreml: cpuDialect,
 };
 
 /**

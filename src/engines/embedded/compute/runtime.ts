@@ -21,6 +21,8 @@ export interface SessionOptions {
 	readonly provider: string;
 	/** Threads within an operator; 0: chosen by the runtime. */
 	readonly threads: number;
+	/** Whether the runtime may rewrite the program, for example fuse operators. Default: true. */
+	readonly optimize?: boolean;
 }
 
 let library: Promise<typeof Ort> | undefined;
@@ -98,6 +100,7 @@ export class Session {
 			intraOpNumThreads: options.threads,
 			interOpNumThreads: 1,
 			executionMode: 'sequential',
+			graphOptimizationLevel: options.optimize === false ? 'disabled' : 'all',
 			// A memory plan is kept for each combination of input shapes, and here every batch has new ones.
 			enableMemPattern: false,
 			logSeverityLevel: 3,

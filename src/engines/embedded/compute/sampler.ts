@@ -1,8 +1,8 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { cacheName } from '../model/programs.ts';
-import { causalMask } from './causalMask.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
 import { KeyValueCache } from './keyValueCache.ts';
+import type { ProgramFeeds } from './programFeeds.ts';
 import type { Feeds, Session, Tensor, Tensors } from './runtime.ts';
 import { type Prefilled, SamplingBatch } from './samplingBatch.ts';
 
@@ -30,12 +30,14 @@ function partNames(shape: ModelShape, prefix = ''): string[] {
 export class Sampler {
 	readonly #shape: ModelShape;
 	readonly #tensors: Tensors;
+	readonly #feeds: ProgramFeeds;
 	readonly #sessions: SamplerSessions;
 	readonly #cache: KeyValueCache;
 
-	constructor(shape: ModelShape, tensors: Tensors, sessions: SamplerSessions) {
+	constructor(shape: ModelShape, tensors: Tensors, feeds: ProgramFeeds, sessions: SamplerSessions) {
 		this.#shape = shape;
 		this.#tensors = tensors;
+		this.#feeds = feeds;
 		this.#sessions = sessions;
 		this.#cache = new KeyValueCache(shape.layers, shape.heads, shape.width / shape.heads);
 	}
@@ -101,24 +103,12 @@ export class Sampler {
 	}
 
 	async #prefill(prompts: readonly Int32Array[], weights: Feeds): Promise<Prefilled> {
-		const rows = prompts.length;
-		const tokens = prompts.reduce((n, prompt) => Math.max(n, prompt.length), 0);
-		const ids = new Int32Array(rows * tokens);
-		const last = new Int32Array(rows);
-		prompts.forEach((prompt, row) => {
-			ids.set(prompt, row * tokens);
-			last[row] = row * tokens + prompt.length - 1;
-		});
-		const results = await this.#sessions.prefill.run({
-			...weights,
-			tokens: this.#tensors.int32(ids, [rows, tokens]),
-			last: this.#tensors.int32(last, [rows]),
-			mask: this.#tensors.float(causalMask(tokens), [tokens, tokens]),
-		});
+		const feeds = this.#feeds.prefill(prompts);
+		const results = await this.#sessions.prefill.run({ ...weights, ...feeds });
 		return {
 			logits: data(results.logits),
 			parts: partNames(this.#shape).map((name) => data(results[name])),
-			tokens,
+			tokens: feeds.tokens?.dims[1] ?? 0,
 		};
 	}
 }

@@ -1,4 +1,5 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
+import { standardDialect } from '../onnx/dialect.ts';
 import { add, compare, where } from '../onnx/elementwise.ts';
 import { Graph } from '../onnx/graph.ts';
 import { gather } from '../onnx/indexing.ts';
@@ -18,7 +19,7 @@ export function exportPolicyOnnx(
 	parameters: Float32Array,
 	metadata: Readonly<Record<string, string>>,
 ): Uint8Array<ArrayBuffer> {
-	const graph = new Graph('float32', true);
+	const graph = new Graph('float32', standardDialect);
 	let offset = 0;
 	const weights = bindWeights(shape, (spec) => {
 		const end = offset + elementCount(spec.shape);

@@ -1,4 +1,5 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
+import { cpuDialect, type Dialect } from '../onnx/dialect.ts';
 import { add, exp, multiply, negate, sigmoid } from '../onnx/elementwise.ts';
 import { gradients } from '../onnx/gradient.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
@@ -88,8 +89,8 @@ function logDistribution(batch: PackedBatch, weights: ModelWeights): Value {
 }
 
 /** Maps a packed micro-batch to the log-probabilities of what follows each own token: [own, vocabulary]. */
-export function distributionProgram(shape: ModelShape): Graph {
-	const graph = new Graph();
+export function distributionProgram(shape: ModelShape, dialect = cpuDialect): Graph {
+	const graph = new Graph('float32', dialect);
 	graph.output('distribution', logDistribution(new PackedBatch(shape, graph), inputWeights(graph, shape)));
 	return graph;
 }
@@ -101,8 +102,8 @@ function logprobsOfTargets(batch: PackedBatch, distribution: Value): Value {
 }
 
 /** Maps a packed micro-batch to logprobs [rows, kept]. */
-export function logprobsProgram(shape: ModelShape): Graph {
-	const graph = new Graph();
+export function logprobsProgram(shape: ModelShape, dialect = cpuDialect): Graph {
+	const graph = new Graph('float32', dialect);
 	const batch = new PackedBatch(shape, graph);
 	graph.output('logprobs', logprobsOfTargets(batch, logDistribution(batch, inputWeights(graph, shape))));
 	return graph;
@@ -178,8 +179,9 @@ export function gradientProgram(
 	shape: ModelShape,
 	variant: GradientVariant,
 	floatType: Graph['floatType'] = 'float32',
+	dialect?: Dialect,
 ): Graph {
-	const graph = new Graph(floatType);
+	const graph = new Graph(floatType, dialect);
 	const parameters = variableWeights(graph, shape);
 	const batch = new PackedBatch(shape, graph);
 	const logits = head(parameters, batch.encode(parameters));
@@ -209,8 +211,8 @@ export function gradientProgram(
  * Prefill: maps tokens [rows, tokens] and last [rows] (flat index of the last prompt token of each row) to logits
  * [rows, vocabulary] and the cache entries [rows, heads, tokens, headWidth] of every layer.
  */
-export function prefillProgram(shape: ModelShape): Graph {
-	const graph = new Graph();
+export function prefillProgram(shape: ModelShape, dialect = cpuDialect): Graph {
+	const graph = new Graph('float32', dialect);
 	const weights = inputWeights(graph, shape);
 	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
 	const last = graph.input('last', ['rows'], 'int32');
@@ -228,8 +230,8 @@ export function prefillProgram(shape: ModelShape): Graph {
  * One decode step of every row: maps tokens, positions [rows], the cache [rows, heads, slots, headWidth] and its mask
  * [rows, 1, 1, slots] to logits [rows, vocabulary] and the new cache entries [rows, heads, 1, headWidth].
  */
-export function decodeProgram(shape: ModelShape): Graph {
-	const graph = new Graph();
+export function decodeProgram(shape: ModelShape, dialect = cpuDialect): Graph {
+	const graph = new Graph('float32', dialect);
 	const weights = inputWeights(graph, shape);
 	const tokens = graph.input('tokens', ['rows', 1], 'int32');
 	const positions = graph.input('positions', ['rows', 1], 'int32');
@@ -266,8 +268,8 @@ function outputOf(logits: Value, output: ValueOutput): Value {
 }
 
 /** Maps tokens [rows, tokens] and their surprisals [rows, tokens, 1] to values [rows, tokens], after each token. */
-export function valuesProgram(shape: ModelShape, output: ValueOutput): Graph {
-	const graph = new Graph();
+export function valuesProgram(shape: ModelShape, output: ValueOutput, dialect = cpuDialect): Graph {
+	const graph = new Graph('float32', dialect);
 	const weights = bindValueWeights(shape, (spec) => graph.input(spec.name, spec.shape));
 	graph.output('values', outputOf(valueLogits(shape, graph, weights), output));
 	return graph;
@@ -291,8 +293,9 @@ export function valueGradientProgram(
 	shape: ModelShape,
 	floatType: Graph['floatType'] = 'float32',
 	variant: ValueVariant = 'labels',
+	dialect?: Dialect,
 ): Graph {
-	const graph = new Graph(floatType);
+	const graph = new Graph(floatType, dialect);
 	const parameters = bindValueWeights(shape, (spec) => graph.variable(spec.name, spec.shape));
 	const logits = valueLogits(shape, graph, parameters);
 	const weights = graph.input('weights', ['rows', 'tokens']);

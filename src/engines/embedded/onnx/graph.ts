@@ -1,3 +1,4 @@
+import { cpuDialect, type Dialect, standardDialect } from './dialect.ts';
 import type { OnnxPort, OnnxTensor, Shape } from './onnxModel.ts';
 import {
 	type Attribute,
@@ -64,21 +65,25 @@ export interface NodeOptions {
 export class Graph {
 	/** `float64` is for gradient checks. */
 	readonly floatType: 'float32' | 'float64';
-	/** Use only standard ONNX operators, none specific to onnxruntime. */
-	readonly portable: boolean;
+	/** The operators that the target supports. */
+	readonly dialect: Dialect;
 	readonly tape: TapeEntry[] = [];
 	readonly metadata: Record<string, string> = {};
 	#recording = true;
 	#nodes: OnnxNode[] = [];
+	#values: Value[] = [];
 	#constants: OnnxTensor[] = [];
 	#inputs: OnnxPort[] = [];
 	#outputs: OnnxPort[] = [];
 	#cache = new Map<string, Value>();
 	#next = 0;
 
-	constructor(floatType: 'float32' | 'float64' = 'float32', portable = floatType === 'float64') {
+	constructor(
+		floatType: 'float32' | 'float64' = 'float32',
+		dialect: Dialect = floatType === 'float64' ? standardDialect : cpuDialect,
+	) {
 		this.floatType = floatType;
-		this.portable = portable;
+		this.dialect = dialect;
 	}
 
 	input(name: string, shape: Shape, type: ElementType = this.floatType): Value {
@@ -102,6 +107,7 @@ export class Graph {
 		const type = options.type ?? inputs[0]?.type ?? this.floatType;
 		const tracked = this.#recording && options.backward !== undefined && inputs.some((v) => v.tracked);
 		const outputs = shapes.map((shape) => new Value(this, `t${this.#next++}`, shape, type, tracked));
+		this.#values.push(...outputs);
 		this.#nodes.push({
 			op,
 			domain: options.domain ?? '',
@@ -195,6 +201,16 @@ export class Graph {
 			initializers: this.#constants.filter((c) => needed.has(c.name)),
 			metadata: this.metadata,
 		};
+	}
+
+	/** The program with every intermediate value as an additional output, for comparing execution providers. */
+	observed(): OnnxModel {
+		const model = this.model();
+		const made = new Set(model.nodes.flatMap(({ outputs }) => outputs));
+		const intermediates = this.#values
+			.filter(({ name }) => made.has(name))
+			.map(({ name, shape, type }): OnnxPort => ({ name, shape, type }));
+		return { ...model, outputs: [...model.outputs, ...intermediates] };
 	}
 
 	encode(): Uint8Array<ArrayBuffer> {

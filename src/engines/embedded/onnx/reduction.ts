@@ -26,6 +26,22 @@ export function reduceSum(x: Value, axes?: readonly number[], keep = true): Valu
 	});
 }
 
+/** Sum of the squares over the last axis, which is kept; not differentiable. */
+export function sumOfSquares(x: Value): Value {
+	return reduceLast('ReduceSumSquare', x);
+}
+
+/** Maximum over the last axis, which is kept; not differentiable. */
+export function reduceMax(x: Value): Value {
+	return reduceLast('ReduceMax', x);
+}
+
+function reduceLast(op: string, x: Value): Value {
+	const over = resolve(x, [-1]);
+	const attributes = { keepdims: 1 };
+	return x.graph.node(op, [x, x.graph.integers(over)], reducedShape(x, over, true), { attributes });
+}
+
 /** Mean over `axes`, whose sizes must be known. */
 export function reduceMean(x: Value, axes: readonly number[], keep = true): Value {
 	const over = resolve(x, axes);

@@ -1,6 +1,6 @@
-import { exp, multiply, subtract } from './elementwise.ts';
+import { exp, log, multiply, subtract } from './elementwise.ts';
 import type { Value } from './graph.ts';
-import { reduceSum } from './reduction.ts';
+import { reduceMax, reduceSum } from './reduction.ts';
 
 /** Softmax over the last axis. */
 export function softmax(x: Value): Value {
@@ -18,9 +18,12 @@ export function softmax(x: Value): Value {
 
 /** log(softmax(x)) over the last axis. */
 export function logSoftmax(x: Value): Value {
-	const y: Value = x.graph.node('LogSoftmax', [x], x.shape, {
-		attributes: { axis: -1 },
-		backward: [(d) => subtract(d, multiply(exp(y), reduceSum(d, [-1])))],
-	});
+	const { graph } = x;
+	const forward = (): Value => {
+		if (graph.dialect.logSoftmax) return graph.node('LogSoftmax', [x], x.shape, { attributes: { axis: -1 } });
+		const shifted = subtract(x, reduceMax(x));
+		return subtract(shifted, log(reduceSum(exp(shifted), [-1])));
+	};
+	const y: Value = graph.composite([x], forward, [(d) => subtract(d, multiply(exp(y), reduceSum(d, [-1])))]);
 	return y;
 }

@@ -1,0 +1,82 @@
+import type { ModelShape } from '../../shared/modelShape.ts';
+import { causalMask } from './causalMask.ts';
+import type { GradientJob, LogprobsJob, PaddedSequences, ValueGradientJob, ValuesJob } from './jobs.ts';
+import { packedInputs } from './packedLayout.ts';
+import type { Feeds, Tensor, Tensors } from './runtime.ts';
+
+/** The inputs that programs take from a job, without the weights. */
+export class ProgramFeeds {
+	readonly #shape: ModelShape;
+	readonly #tensors: Tensors;
+
+	constructor(shape: ModelShape, tensors: Tensors) {
+		this.#shape = shape;
+		this.#tensors = tensors;
+	}
+
+	/** Of the programs `logprobs` and `distribution`. */
+	logprobs(job: Pick<LogprobsJob | GradientJob, 'batch' | 'temperature'>): Feeds {
+		const feeds: Feeds = { 'inverse temperature': this.#scalar(1 / job.temperature) };
+		for (const [name, { shape, values }] of Object.entries(packedInputs(job.batch, this.#shape.heads))) {
+			feeds[name] =
+				values instanceof Float32Array
+					? this.#tensors.float(values, shape)
+					: values instanceof Int32Array
+						? this.#tensors.int32(values, shape)
+						: this.#tensors.int64(values, shape);
+		}
+		return feeds;
+	}
+
+	/** @param teacher its distributions, if the job needs them */
+	gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null): Feeds {
+		const { rows, kept, own } = job.batch;
+		const feeds = this.logprobs(job);
+		for (const [name, values] of Object.entries(job.perToken)) feeds[name] = this.#tensors.float(values, [rows, kept]);
+		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
+		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
+		if (teacher !== null) feeds.teacher = this.#tensors.float(teacher, [own, this.#shape.vocabulary]);
+		return feeds;
+	}
+
+	values({ batch, surprises }: Pick<ValuesJob | ValueGradientJob, 'batch' | 'surprises'>): Feeds {
+		return {
+			...this.#sequences(batch),
+			surprises: this.#tensors.float(surprises, [batch.rows, batch.tokens, 1]),
+		};
+	}
+
+	valueGradient(job: ValueGradientJob): Feeds {
+		const { rows, tokens } = job.batch;
+		const feeds = this.values(job);
+		for (const [name, values] of Object.entries(job.perToken)) {
+			feeds[name] = this.#tensors.float(values, [rows, tokens]);
+		}
+		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
+		return feeds;
+	}
+
+	/** Of the program `prefill`. @param prompts not padded */
+	prefill(prompts: readonly Int32Array[]): Feeds {
+		const rows = prompts.length;
+		const tokens = prompts.reduce((n, prompt) => Math.max(n, prompt.length), 0);
+		const inputs = new Int32Array(rows * tokens);
+		const last = new Int32Array(rows);
+		for (const [row, prompt] of prompts.entries()) {
+			inputs.set(prompt, row * tokens);
+			last[row] = row * tokens + prompt.length - 1;
+		}
+		return { ...this.#sequences({ rows, tokens, inputs }), last: this.#tensors.int32(last, [rows]) };
+	}
+
+	#sequences({ rows, tokens, inputs }: PaddedSequences): Feeds {
+		return {
+			tokens: this.#tensors.int32(inputs, [rows, tokens]),
+			mask: this.#tensors.float(causalMask(tokens), [tokens, tokens]),
+		};
+	}
+
+	#scalar(value: number): Tensor {
+		return this.#tensors.float(Float32Array.of(value), []);
+	}
+}

@@ -1,0 +1,230 @@
+import type { Random } from '../../src/base/random.ts';
+import { pad } from '../../src/engines/embedded/compute/batching.ts';
+import type { GradientJob, PackedSequences, ValueGradientJob } from '../../src/engines/embedded/compute/jobs.ts';
+import { pack } from '../../src/engines/embedded/compute/packing.ts';
+import { parameterViews } from '../../src/engines/embedded/compute/parameterStore.ts';
+import { ProgramFeeds } from '../../src/engines/embedded/compute/programFeeds.ts';
+import type { Feeds, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
+import type { Sequence } from '../../src/engines/embedded/learner.ts';
+import { initialParameters, initialValueParameters, specsOf } from '../../src/engines/embedded/model/parameters.ts';
+import {
+	cacheName,
+	decodeProgram,
+	distributionProgram,
+	type GradientVariant,
+	gradientProgram,
+	logprobsProgram,
+	prefillProgram,
+	type ValueVariant,
+	valueGradientProgram,
+	valuesProgram,
+	variantName,
+} from '../../src/engines/embedded/model/programs.ts';
+import type { Dialect } from '../../src/engines/embedded/onnx/dialect.ts';
+import type { Graph } from '../../src/engines/embedded/onnx/graph.ts';
+import type { ModelShape } from '../../src/engines/shared/modelShape.ts';
+
+/** A program of the engine with inputs as a run would feed it. */
+export interface ProgramCase {
+	readonly name: string;
+	readonly graph: Graph;
+	readonly feeds: Feeds;
+}
+
+export const gradientVariants: readonly GradientVariant[] = [
+	{ kind: 'sft' },
+	{ kind: 'distill' },
+	...[false, true].flatMap((old) => [false, true].map((kl): GradientVariant => ({ kind: 'grpo', old, kl }))),
+	...[false, true].map((old): GradientVariant => ({ kind: 'ppo', old })),
+	...[false, true].map((old): GradientVariant => ({ kind: 'rloo', old })),
+	{ kind: 'dpo' },
+];
+
+export const valueVariants: readonly ValueVariant[] = ['labels', 'pairs', 'returns'];
+
+/** A small random model; sizes are odd multiples, so that no kernel can rely on powers of two. */
+export function randomShape(random: Random): ModelShape {
+	const heads = 1 + random.int(3);
+	return {
+		vocabulary: 7 + random.int(20),
+		context: 16 + random.int(9),
+		width: heads * 4 * (1 + random.int(3)),
+		heads,
+		layers: 1 + random.int(2),
+		feedForward: 12 + random.int(24),
+	};
+}
+
+/** Pairs of completions of common prompts, of different lengths, some with common prefixes. */
+function randomRows(shape: ModelShape, random: Random): Sequence[] {
+	const token = () => random.int(shape.vocabulary);
+	const some = (count: number) => Array.from({ length: count }, token);
+	return Array.from({ length: 3 }, () => some(1 + random.int(6))).flatMap((prompt) => {
+		const room = shape.context - prompt.length;
+		const prefix = some(random.int(3));
+		return [1, 2].map((): Sequence => {
+			const rest = some(1 + random.int(room - prefix.length));
+			return { tokens: [...prompt, ...prefix, ...rest], promptLength: prompt.length };
+		});
+	});
+}
+
+/** Every program of the engine, with random weights and inputs. */
+export function programCases(
+	shape: ModelShape,
+	random: Random,
+	{ tensors, dialect }: { readonly tensors: Tensors; readonly dialect: Dialect },
+): ProgramCase[] {
+	const feeds = new ProgramFeeds(shape, tensors);
+	const normals = (count: number, scale = 1) => Float32Array.from({ length: count }, () => scale * random.normal());
+	const uniform = (count: number) => Float32Array.from({ length: count }, () => random.next());
+	const policy = initialParameters(shape, 1).map((x) => x + 0.1 * random.normal());
+	const value = initialValueParameters(shape, policy).map((x) => x + 0.1 * random.normal());
+	const policyFeeds = parameterViews(specsOf('policy', shape), policy, tensors);
+	const valueFeeds = parameterViews(specsOf('value', shape), value, tensors);
+	const rows = randomRows(shape, random);
+	const batch = pack(rows);
+
+	const gradientJob = (variant: GradientVariant): GradientJob => ({
+		kind: 'gradient',
+		weights: { slot: 'policy', version: 1, buffer: new SharedArrayBuffer(0) },
+		variant,
+		batch,
+		temperature: 0.8,
+		...gradientInputs(variant, batch, rows, random),
+		gradient: new SharedArrayBuffer(0),
+	});
+	const teacher = (): Float32Array<ArrayBuffer> => logDistributions(normals(batch.own * shape.vocabulary), shape);
+
+	const padded = pad(rows);
+	const count = padded.rows * padded.tokens;
+	const surprises = uniform(count);
+	const valueJob = (variant: ValueVariant): ValueGradientJob => ({
+		kind: 'value gradient',
+		variant,
+		weights: { slot: 'value', version: 1, buffer: new SharedArrayBuffer(0) },
+		batch: padded,
+		surprises,
+		perToken: {
+			weights: variant === 'pairs' ? lastTokens(rows, padded.tokens) : uniform(count),
+			...(variant === 'labels' ? { labels: uniform(count) } : {}),
+			...(variant === 'returns' ? { returns: normals(count), 'old values': normals(count) } : {}),
+		},
+		scalars: variant === 'pairs' ? { 'pair weight': 0.5 } : variant === 'returns' ? { 'clip range': 0.2 } : {},
+		gradient: new SharedArrayBuffer(0),
+	});
+
+	const cases = [
+		{ name: 'prefill', graph: prefillProgram(shape, dialect), feeds: feeds.prefill(promptsOf(rows)) },
+		{ name: 'decode', graph: decodeProgram(shape, dialect), feeds: decodeFeeds(shape, tensors, random) },
+		{ name: 'logprobs', graph: logprobsProgram(shape, dialect), feeds: feeds.logprobs({ batch, temperature: 0.8 }) },
+		{
+			name: 'distribution',
+			graph: distributionProgram(shape, dialect),
+			feeds: feeds.logprobs({ batch, temperature: 1.5 }),
+		},
+		...gradientVariants.map((variant) => ({
+			name: `gradient ${variantName(variant)}`,
+			graph: gradientProgram(shape, variant, 'float32', dialect),
+			feeds: feeds.gradient(gradientJob(variant), variant.kind === 'distill' ? teacher() : null),
+		})),
+	].map((program) => ({ ...program, feeds: { ...policyFeeds, ...program.feeds } }));
+	const valueCases = [
+		...(['probability', 'score'] as const).map((output) => ({
+			name: `values ${output}`,
+			graph: valuesProgram(shape, output, dialect),
+			feeds: feeds.values({ batch: padded, surprises }),
+		})),
+		...valueVariants.map((variant) => ({
+			name: `value gradient ${variant}`,
+			graph: valueGradientProgram(shape, 'float32', variant, dialect),
+			feeds: feeds.valueGradient(valueJob(variant)),
+		})),
+	].map((program) => ({ ...program, feeds: { ...valueFeeds, ...program.feeds } }));
+	return [...cases, ...valueCases];
+}
+
+function promptsOf(rows: readonly Sequence[]): Int32Array[] {
+	return rows.map(({ tokens, promptLength }) => Int32Array.from(tokens.slice(0, promptLength)));
+}
+
+/** log softmax of each row of [n, vocabulary]. */
+function logDistributions(logits: Float32Array<ArrayBuffer>, { vocabulary }: ModelShape): Float32Array<ArrayBuffer> {
+	for (let start = 0; start < logits.length; start += vocabulary) {
+		const row = logits.subarray(start, start + vocabulary);
+		const sum = Math.log(row.reduce((n, x) => n + Math.exp(x), 0));
+		for (let v = 0; v < vocabulary; v++) row[v] = (row[v] as number) - sum;
+	}
+	return logits;
+}
+
+/** 1 after the last token of a row, otherwise 0. */
+function lastTokens(rows: readonly Sequence[], tokens: number): Float32Array<ArrayBuffer> {
+	const places = new Float32Array(rows.length * tokens);
+	for (const [r, row] of rows.entries()) places[r * tokens + row.tokens.length - 1] = 1;
+	return places;
+}
+
+/** The inputs of a variant besides the tokens. */
+function gradientInputs(
+	variant: GradientVariant,
+	{ rows: count, kept }: PackedSequences,
+	rows: readonly Sequence[],
+	random: Random,
+): Pick<GradientJob, 'perToken' | 'perRow' | 'scalars'> {
+	const counts = (i: number) => {
+		const row = rows[Math.floor(i / kept)] as Sequence;
+		return i % kept < row.tokens.length - row.promptLength;
+	};
+	const perToken = (value: () => number) =>
+		Float32Array.from({ length: count * kept }, (_, i) => (counts(i) ? value() : 0));
+	const perRow = (value: () => number) => Float32Array.from({ length: count }, value);
+	const normal = () => random.normal();
+	const logprob = () => -3 * random.next();
+	const old = 'old' in variant && variant.old;
+	const ones = variant.kind === 'rloo' || variant.kind === 'dpo';
+	return {
+		perToken: {
+			weights: perToken(ones ? () => 1 : () => random.next()),
+			...(old ? { 'old logprobs': perToken(logprob) } : {}),
+			...(variant.kind === 'ppo' ? { advantages: perToken(normal) } : {}),
+			...(variant.kind === 'grpo' && variant.kl ? { 'reference logprobs': perToken(logprob) } : {}),
+		},
+		perRow: {
+			...(variant.kind === 'grpo' || variant.kind === 'rloo' ? { advantages: perRow(normal) } : {}),
+			...(variant.kind === 'rloo' ? { 'row weights': perRow(() => random.next()) } : {}),
+			...(variant.kind === 'dpo' ? { 'reference logprobs': perRow(() => -10 * random.next()) } : {}),
+		},
+		scalars: {
+			...(old ? { 'ratio low': 0.8, 'ratio high': 1.28 } : {}),
+			...(variant.kind === 'grpo' && variant.kl ? { beta: 0.04 } : {}),
+			...(variant.kind === 'distill' ? { soft: 0.7, hard: 0.3 } : {}),
+			...(variant.kind === 'dpo' ? { beta: 0.1, 'pair weight': 0.5 } : {}),
+		},
+	};
+}
+
+/** A cache of random keys and values in which each row has filled another number of slots. */
+function decodeFeeds(shape: ModelShape, tensors: Tensors, random: Random): Feeds {
+	const [rows, slots] = [5, 8];
+	const headWidth = shape.width / shape.heads;
+	const lengths = Array.from({ length: rows }, () => 1 + random.int(slots - 1));
+	const mask = Float32Array.from({ length: rows * slots }, (_, i) =>
+		i % slots < (lengths[Math.floor(i / slots)] as number) ? 0 : -1e9,
+	);
+	const feeds: Feeds = {
+		tokens: tensors.int32(
+			Int32Array.from({ length: rows }, () => random.int(shape.vocabulary)),
+			[rows, 1],
+		),
+		positions: tensors.int32(Int32Array.from(lengths), [rows, 1]),
+		mask: tensors.float(mask, [rows, 1, 1, slots]),
+	};
+	for (let layer = 0; layer < shape.layers; layer++) {
+		for (const part of ['keys', 'values'] as const) {
+			const values = Float32Array.from({ length: rows * shape.width * slots }, () => random.normal());
+			feeds[cacheName(part, layer)] = tensors.float(values, [rows, shape.heads, slots, headWidth]);
+		}
+	}
+	return feeds;
+}

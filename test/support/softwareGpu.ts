@@ -1,0 +1,51 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { chromium } from 'playwright-core';
+import type { Browser } from '../scripts/workbench/chromium.ts';
+
+/**
+ * A GPU in software for the tests: SwiftShader, the Vulkan driver that comes with Chromium. It executes the real shaders
+ * of the WebGPU provider, so numbers, placements and transfers are those of a GPU. Times are not.
+ */
+export type SoftwareGpu =
+	/** Environment of a process that uses it; the loader reads it when the process starts. */
+	{ readonly environment: Readonly<Record<string, string>> } | { readonly missing: string };
+
+const manifest = 'vk_swiftshader_icd.json';
+const library = 'libvk_swiftshader.so';
+const loader = 'libvulkan.so.1';
+
+/** Folders of Debian's package and of Playwright's download, whichever browser is used. */
+function folders(browser: Browser): string[] {
+	const used = 'missing' in browser ? undefined : browser.launch.executablePath;
+	return [used, chromium.executablePath()]
+		.filter((path) => path !== undefined && existsSync(path))
+		.map((path) => dirname(realpathSync(path as string)))
+		.concat('/usr/lib/chromium');
+}
+
+export function findSoftwareGpu(browser: Browser): SoftwareGpu {
+	if (process.platform !== 'linux' || process.arch !== 'x64') {
+		return { missing: `SwiftShader is used on Linux x64, not on ${process.platform} ${process.arch}` };
+	}
+	const folder = folders(browser).find((path) => existsSync(join(path, manifest)) && existsSync(join(path, library)));
+	if (folder === undefined) {
+		return { missing: `there is no ${library} beside Chromium: \`sudo apt-get install -y chromium\` installs it` };
+	}
+	const libraries = [existsSync(join(folder, loader)) ? folder : '', process.env.LD_LIBRARY_PATH ?? ''];
+	const path = libraries.filter((part) => part !== '').join(delimiter);
+	return {
+		environment: {
+			VK_ICD_FILENAMES: join(folder, manifest),
+			...(path === '' ? {} : { LD_LIBRARY_PATH: path }),
+		},
+	};
+}
+
+/** Variable with the reason why there is none. The runner sets it, or the environment of a process that uses it. */
+export const missingVariable = 'TEST_GPU_MISSING';
+
+/** Why a test on the GPU in software cannot run in this process, or false: the `skip` option of a test. */
+export const skip: string | false =
+	process.env[missingVariable] ??
+	((process.env.VK_ICD_FILENAMES ?? '').endsWith(manifest) ? false : 'run it with `npm test -- gpu`');
